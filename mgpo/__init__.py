@@ -1,0 +1,1 @@
+"""Reinforcement learning for small reasoning models: MGPO on Ray."""

@@ -1,0 +1,1 @@
+"""Pure functions of the recipe: no Ray, no files, no model."""

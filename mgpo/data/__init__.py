@@ -1,0 +1,1 @@
+"""Rows, chat templates, order and packing of the data."""

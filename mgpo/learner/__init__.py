@@ -1,0 +1,1 @@
+"""The learner: FSDP2 ranks in Ray actors."""

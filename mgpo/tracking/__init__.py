@@ -1,0 +1,1 @@
+"""Metrics, samples and the record of a run."""

