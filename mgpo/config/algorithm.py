@@ -32,6 +32,8 @@ class AlgorithmConfig:
     """Leave truncated completions out of the loss; their verdict still counts for p(q)."""
     masked_samples: Literal["count", "skip"] = "count"
     """Whether a sample without a trained token counts in the mean over samples (TRL: count, verl: skip)."""
+    permute_outcomes: bool = False
+    """Control run: outcomes are permuted over the batch, so that nothing can be learnt from them."""
 
     def __post_init__(self) -> None:
         require_at_least("algorithm.gamma", self.gamma, 0)

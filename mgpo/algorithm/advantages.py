@@ -1,0 +1,46 @@
+"""From verdicts to weighted advantages (MGPO reports; a group is the unit throughout)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean, stdev
+
+from mgpo.algorithm.group_stats import group_accuracy, is_flat, prior_accuracy
+from mgpo.algorithm.mgpo_weight import mgpo_weight
+from mgpo.config.algorithm import AlgorithmConfig
+from mgpo.types import Group
+
+_MIN_SAMPLES = 2
+
+
+def drop_small_groups(groups: Sequence[Group]) -> tuple[list[Group], int]:
+    """Return the groups with at least two valid samples, and the number of the others."""
+    kept = [group for group in groups if len(group.samples) >= _MIN_SAMPLES]
+    return kept, len(groups) - len(kept)
+
+
+def weigh_groups(groups: Sequence[Group], config: AlgorithmConfig) -> list[Group]:
+    """Set accuracy, weight, flatness and every sample's advantage."""
+    return [_weigh(group, config) for group in groups]
+
+
+def _weigh(group: Group, config: AlgorithmConfig) -> Group:
+    """A_i = w (r_i - mean r) / (std r + floor), ddof 1; exactly 0 in a flat group.
+
+    The weight multiplies the normalised advantage: as a factor on the rewards it would cancel.
+    """
+    if config.accuracy_source == "prior":
+        accuracy = prior_accuracy(group.prompt)
+    else:
+        accuracy = group_accuracy(group.samples)
+    weight = mgpo_weight(accuracy, config.gamma, config.target_accuracy)
+    flat = is_flat(group.samples)
+    rewards = [sample.reward for sample in group.samples]
+    mean = fmean(rewards)
+    scale = 0.0 if flat else weight / (stdev(rewards) + config.std_floor)
+    samples = tuple(
+        replace(sample, advantage=(sample.reward - mean) * scale if scale else 0.0)
+        for sample in group.samples
+    )
+    return replace(
+        group, samples=samples, group_accuracy=accuracy, mgpo_weight=weight, is_flat=flat
+    )

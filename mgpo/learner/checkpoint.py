@@ -1,0 +1,119 @@
+"""The checkpoints of a run: each is whole or not there.
+
+A checkpoint is written into a hidden folder, flushed to disk with a list of its files, and renamed;
+only then are older ones removed. A process killed at any moment leaves the newest whole one in place.
+"""
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from mgpo.config.checkpoint import CheckpointConfig
+
+logger = logging.getLogger(__name__)
+
+_PREFIX = "step_"
+_UNFINISHED = ".writing_"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainState:
+    """Where a run stands, beside weights and optimizer."""
+
+    step: int = 0
+    """Steps finished; also the data position, since the order of prompts is a function of it."""
+    num_updates: int = 0
+    """Optimizer updates made, from which the learning rate follows."""
+    policy_version: int = 0
+
+    def advanced(self, num_updates: int) -> "TrainState":
+        """Return the state one step later."""
+        return TrainState(
+            step=self.step + 1,
+            num_updates=self.num_updates + num_updates,
+            policy_version=self.policy_version + 1,
+        )
+
+
+class CheckpointStore:
+    """Saves, finds, verifies and prunes the checkpoints of one folder."""
+
+    def __init__(self, directory: Path, config: CheckpointConfig) -> None:
+        self._directory = directory
+        self._config = config
+        directory.mkdir(parents=True, exist_ok=True)
+        for leftover in directory.glob(f"{_UNFINISHED}*"):
+            logger.warning("removing %s: its save was interrupted", leftover)
+            shutil.rmtree(leftover)
+
+    def save_if_due(
+        self, state: TrainState, last_step: int, save_learner: Callable[[Path], None]
+    ) -> None:
+        """Save every `checkpoint.every` steps and after the last one."""
+        if state.step % self._config.every == 0 or state.step == last_step:
+            self.save(state, save_learner)
+
+    def save(self, state: TrainState, save_learner: Callable[[Path], None]) -> Path:
+        """Publish a checkpoint; `save_learner` writes the ranks' part into the folder it is given."""
+        target = self._directory / f"{_PREFIX}{state.step:06d}"
+        if target.exists():
+            return target
+        writing = self._directory / f"{_UNFINISHED}{target.name}"
+        writing.mkdir()
+        save_learner(writing / "learner")
+        files = sorted(path for path in writing.rglob("*") if path.is_file())
+        sizes = {str(path.relative_to(writing)): path.stat().st_size for path in files}
+        record = {"state": asdict(state), "files": sizes}
+        (writing / "state.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+        for path in [*files, writing / "state.json", writing / "learner", writing]:
+            _flush(path)
+        writing.rename(target)
+        _flush(self._directory)
+        for old in self._published()[: -self._config.keep_last]:
+            shutil.rmtree(old)
+        return target
+
+    def restore(
+        self, resume: Literal["auto", "must", "never"], load_learner: Callable[[Path], None]
+    ) -> TrainState | None:
+        """Load the newest whole checkpoint; None if there is none to continue from.
+
+        Raises FileNotFoundError under `must` when nothing is there, RuntimeError for a damaged one.
+        """
+        published = [] if resume == "never" else self._published()
+        if not published:
+            if resume == "must":
+                raise FileNotFoundError(
+                    f"run.resume is must, but {self._directory} holds no checkpoint; "
+                    "use run.resume=auto to start anew"
+                )
+            logger.info("no checkpoint in %s: starting at step 0", self._directory)
+            return None
+        newest = published[-1]
+        record = json.loads((newest / "state.json").read_text(encoding="utf-8"))
+        for name, size in record["files"].items():
+            path = newest / name
+            if not path.is_file() or path.stat().st_size != size:
+                raise RuntimeError(
+                    f"checkpoint {newest} is damaged: {name} should have {size} bytes; "
+                    "remove that folder to continue from the one before"
+                )
+        load_learner(newest / "learner")
+        logger.info("resumed from %s", newest)
+        return TrainState(**record["state"])
+
+    def _published(self) -> list[Path]:
+        return sorted(self._directory.glob(f"{_PREFIX}*"))
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

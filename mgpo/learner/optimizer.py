@@ -1,0 +1,96 @@
+"""AdamW on fp32 masters, with one division of the summed gradients and a guard against bad ones."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch.distributed.tensor import DTensor
+
+from mgpo.config.learner import LearnerConfig
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UpdateReport:
+    """What one optimizer update did."""
+
+    grad_norm: float
+    """Before clipping."""
+    lr: float
+    is_skipped: bool
+    update_to_weight_ratio: float
+    """Norm of the update over the norm of the weights; 0 for a skipped one."""
+
+
+class NonFiniteGradients(RuntimeError):
+    """Too many consecutive updates had a NaN or infinite gradient."""
+
+
+class Optimizer:
+    """Divides summed gradients once, clips, steps; skips and counts non-finite gradients."""
+
+    def __init__(self, parameters: Iterable[torch.nn.Parameter], config: LearnerConfig) -> None:
+        self._parameters = [parameter for parameter in parameters if parameter.requires_grad]
+        self._config = config
+        self.consecutive_skips = 0
+        self.adamw = torch.optim.AdamW(
+            self._parameters,
+            lr=config.lr,
+            betas=(config.beta1, config.beta2),
+            weight_decay=config.weight_decay,
+            foreach=True,
+        )
+
+    def step(self, denominator: float, lr: float) -> UpdateReport:
+        """Apply one update from the accumulated, un-normalised gradients and clear them.
+
+        Raises NonFiniteGradients after `max_skipped_updates` consecutive skips.
+        """
+        grads = [p.grad for p in self._parameters if p.grad is not None]
+        torch._foreach_div_(grads, denominator)
+        norm = torch.nn.utils.clip_grad_norm_(self._parameters, self._config.grad_clip)
+        grad_norm = float(norm.full_tensor() if isinstance(norm, DTensor) else norm)
+        is_skipped = not math.isfinite(grad_norm)
+        ratio = 0.0
+        if is_skipped:
+            self.consecutive_skips += 1
+        else:
+            self.consecutive_skips = 0
+            for group in self.adamw.param_groups:
+                group["lr"] = lr
+            self.adamw.step()
+            ratio = self._update_to_weight_ratio(lr)
+        self.adamw.zero_grad(set_to_none=True)
+        if self.consecutive_skips > self._config.max_skipped_updates:
+            raise NonFiniteGradients(
+                f"{self.consecutive_skips} consecutive updates had a gradient norm of {grad_norm}; "
+                "lower learner.lr, or raise learner.max_skipped_updates to go on"
+            )
+        return UpdateReport(
+            grad_norm=grad_norm, lr=lr, is_skipped=is_skipped, update_to_weight_ratio=ratio
+        )
+
+    @torch.no_grad()
+    def _update_to_weight_ratio(self, lr: float) -> float:
+        """Norm of Adam's last step over the norm of the weights, from its moments: no copy is kept."""
+        update_sq = weight_sq = 0.0
+        for parameter in self._parameters:
+            state = self.adamw.state.get(parameter)
+            if not state:
+                continue
+            step = float(state["step"])
+            mean, mean_sq = _local(state["exp_avg"]), _local(state["exp_avg_sq"])
+            scale = (mean_sq / (1 - self._config.beta2**step)).sqrt_().add_(1e-8)
+            direction = mean / scale / (1 - self._config.beta1**step)
+            update_sq += float(direction.square().sum()) * lr**2
+            weight_sq += float(_local(parameter).square().sum())
+        sums = torch.tensor([update_sq, weight_sq], dtype=torch.float64)
+        if torch.distributed.is_initialized():
+            device = _local(self._parameters[0]).device
+            sums = sums.to(device)
+            torch.distributed.all_reduce(sums)
+        return math.sqrt(float(sums[0]) / max(float(sums[1]), 1e-30))
+
+
+def _local(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor

@@ -1,0 +1,23 @@
+"""What a learner rank is told at its start; imports nothing heavy, so that the driver can build it."""
+
+from dataclasses import dataclass
+
+from mgpo.config.algorithm import AlgorithmConfig
+from mgpo.config.learner import LearnerConfig
+from mgpo.config.model import ModelConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerSetup:
+    """Sub-configs and facts of the run that every rank needs."""
+
+    learner: LearnerConfig
+    model: ModelConfig
+    algorithm: AlgorithmConfig
+    vocab_size: int
+    """Ids from here on can't be sampled or trained on."""
+    temperature: float
+    """Of the distribution that is sampled and trained."""
+    device: str
+    num_threads: int
+    """Threads of one rank on a CPU."""

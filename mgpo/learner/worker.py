@@ -1,0 +1,174 @@
+"""One FSDP2 rank. Runs inside a Ray actor; knows nothing of groups or rewards."""
+
+import logging
+import os
+import resource
+import shutil
+import socket
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.device_mesh import init_device_mesh
+
+from mgpo.algorithm.reductions import Reductions, merge_all
+from mgpo.learner.batch import pack_rows
+from mgpo.learner.head import chunk_tokens_from_budget
+from mgpo.learner.model import PolicyModel, load_causal_lm, shard
+from mgpo.learner.objectives import OBJECTIVES
+from mgpo.learner.optimizer import Optimizer, UpdateReport
+from mgpo.learner.rows import TrainingRow
+from mgpo.learner.setup import LearnerSetup
+from mgpo.weight_sync.shared_memory import write_weights
+from mgpo.weight_sync.types import WeightManifest
+
+logger = logging.getLogger(__name__)
+
+Microbatch = list[TrainingRow]
+
+
+class LearnerWorker:
+    """Holds a shard of the fp32 masters and of the optimizer state."""
+
+    def __init__(self, setup: LearnerSetup) -> None:
+        self._setup = setup
+        self._device = (
+            torch.device(setup.device, 0) if setup.device == "cuda" else torch.device("cpu")
+        )
+        torch.set_num_threads(setup.num_threads)
+
+    def address(self) -> tuple[str, int]:
+        """Return this host's address and a free port, for the ranks to meet."""
+        host = socket.gethostbyname(socket.gethostname())
+        with socket.socket() as sock:
+            sock.bind(("", 0))
+            return host, sock.getsockname()[1]
+
+    def start(self, rank: int, num_ranks: int, address: tuple[str, int]) -> int:
+        """Join the other ranks, load and shard the model; return its number of parameters."""
+        setup = self._setup
+        if self._device.type == "cuda":
+            torch.cuda.set_device(self._device)
+        dist.init_process_group(
+            "nccl" if self._device.type == "cuda" else "gloo",
+            init_method=f"tcp://{address[0]}:{address[1]}",
+            rank=rank,
+            world_size=num_ranks,
+            timeout=timedelta(seconds=setup.learner.timeout_s),
+        )
+        dtype: torch.dtype = getattr(torch, setup.model.dtype)
+        causal_lm = load_causal_lm(setup.model.path, self._device, dtype).to(self._device)
+        chunk = setup.learner.head_chunk_tokens or chunk_tokens_from_budget(
+            setup.vocab_size, setup.learner.head_chunk_mib
+        )
+        self._model = shard(
+            PolicyModel(causal_lm, setup.vocab_size, chunk),
+            init_device_mesh(self._device.type, (num_ranks,)),
+            dtype,
+            activation_checkpointing=setup.learner.activation_checkpointing,
+        )
+        self._optimizer = Optimizer(self._model.parameters(), setup.learner)
+        self._is_first = rank == 0
+        return sum(parameter.numel() for parameter in causal_lm.parameters())
+
+    def update(
+        self, microbatches: Sequence[Microbatch], objective: str, denominator: float, lr: float
+    ) -> tuple[UpdateReport, Reductions]:
+        """Accumulate the gradients of all micro-batches and make one optimizer update.
+
+        Every rank must be given the same number of micro-batches. `denominator` is the one of the
+        whole batch, over all ranks.
+        """
+        metrics = self.accumulate(microbatches, objective, denominator)
+        return self._optimizer.step(denominator, lr), metrics
+
+    def accumulate(
+        self, microbatches: Sequence[Microbatch], objective: str, denominator: float
+    ) -> Reductions:
+        """Add the un-normalised gradients of all micro-batches to the parameters' `grad`."""
+        loss_of = OBJECTIVES[objective]
+        parts: list[Reductions] = []
+        for rows in microbatches:
+            batch = pack_rows(rows).to(self._device)
+            logprobs_N, entropy_N = self._model(batch, self._setup.temperature)
+            loss, metrics = loss_of(
+                batch, logprobs_N, entropy_N, self._setup.algorithm, denominator
+            )
+            loss.backward()
+            parts.append(metrics)
+        return merge_all(parts)
+
+    @torch.no_grad()
+    def logprobs(self, microbatches: Sequence[Microbatch]) -> list[list[list[float]]]:
+        """Return the current log-probabilities of each row's trained tokens, by micro-batch."""
+        result = []
+        for rows in microbatches:
+            batch = pack_rows(rows).to(self._device)
+            logprobs_N, _ = self._model(batch, self._setup.temperature)
+            by_row = logprobs_N.split([row.num_trained_tokens for row in rows]) if rows else ()
+            result.append([part.tolist() for part in by_row])
+        return result
+
+    def export_weights(
+        self, directory: Path, policy_version: int, bucket_bytes: int
+    ) -> WeightManifest | None:
+        """Write all weights in the compute type for the engines; rank 0 writes, all ranks gather."""
+        dtype: torch.dtype = getattr(torch, self._setup.model.dtype)
+        tensors = ((name, tensor.to(dtype)) for name, tensor in self._model.named_full_tensors())
+        if self._is_first:
+            return write_weights(tensors, policy_version, directory, bucket_bytes)
+        for _ in tensors:
+            pass
+        return None
+
+    def save(self, directory: Path) -> None:
+        """Write this rank's part of model and optimizer state."""
+        model_state, optimizer_state = get_state_dict(self._model, self._optimizer.adamw)
+        dcp.save({"model": model_state, "optimizer": optimizer_state}, checkpoint_id=directory)
+
+    def load(self, directory: Path) -> None:
+        """Restore what `save` wrote, also under another number of ranks."""
+        model_state, optimizer_state = get_state_dict(self._model, self._optimizer.adamw)
+        state = {"model": model_state, "optimizer": optimizer_state}
+        dcp.load(state, checkpoint_id=directory)
+        set_state_dict(
+            self._model,
+            self._optimizer.adamw,
+            model_state_dict=state["model"],
+            optim_state_dict=state["optimizer"],
+        )
+
+    def export_model(self, directory: Path) -> None:
+        """Write the model in Hugging Face format with its tokenizer; rank 0 writes."""
+        dtype: torch.dtype = getattr(torch, self._setup.model.dtype)
+        state = {
+            name: tensor.to(dtype).cpu() if self._is_first else None
+            for name, tensor in self._model.named_full_tensors()
+        }
+        if self._is_first:
+            from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+            source = self._setup.model.path
+            config = AutoConfig.from_pretrained(source)
+            config.dtype = dtype
+            with torch.device("meta"):
+                skeleton = AutoModelForCausalLM.from_config(config, dtype=dtype)
+            skeleton.load_state_dict(state, strict=False, assign=True)
+            skeleton.tie_weights()
+            skeleton.save_pretrained(directory)
+            AutoTokenizer.from_pretrained(source).save_pretrained(directory)
+            generation_config = Path(source) / "generation_config.json"
+            if generation_config.exists():
+                shutil.copy(generation_config, directory)
+
+    def rss_mib(self) -> float:
+        """Peak resident memory of this process."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+    def pid(self) -> int:
+        """Process id, for tests and logs."""
+        return os.getpid()

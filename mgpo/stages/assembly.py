@@ -1,0 +1,127 @@
+"""The parts of a training stage, made from their sub-configs and closed in reverse order."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+
+from mgpo.cluster import Placement, start_cluster
+from mgpo.config.algorithm import AlgorithmConfig
+from mgpo.config.stages import StageConfig
+from mgpo.data.inputs import StageInputs
+from mgpo.learner.checkpoint import CheckpointStore, TrainState
+from mgpo.learner.pool import LearnerPool
+from mgpo.learner.setup import LearnerSetup
+from mgpo.rollout import ENGINES
+from mgpo.rollout.pool import RolloutPool
+from mgpo.stages.interruption import Interruption
+from mgpo.stages.sampling import canary_requests
+from mgpo.tracking.metrics import StepMetrics
+from mgpo.tracking.run_dir import RunDir
+from mgpo.tracking.tracker import Tracker
+from mgpo.weight_sync.push import SharedMemorySync
+from rewards.service import RewardService
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageParts:
+    """Everything a stage's loop talks to."""
+
+    run_dir: RunDir
+    rollouts: RolloutPool
+    rewards: RewardService
+    learner: LearnerPool
+    weights: SharedMemorySync
+    checkpoints: CheckpointStore
+    tracker: Tracker
+    interruption: Interruption
+    state: TrainState
+    """Where the run starts: step 0, or the newest checkpoint."""
+
+    def push(self, state: TrainState, log: StepMetrics) -> None:
+        """Give the rollouts the learner's weights, unless they have this version already."""
+        if self.weights.policy_version != state.policy_version:
+            with log.time("push"):
+                log.add(self.weights.push(state.policy_version))
+
+
+@contextmanager
+def assemble(
+    config: StageConfig, algorithm: AlgorithmConfig, inputs: StageInputs, total_updates: int
+) -> Iterator[StageParts]:
+    """Start the cluster and all actors, restore the newest checkpoint, push its weights."""
+    with ExitStack() as stack:
+        run_dir = stack.enter_context(closing(RunDir.open(config)))
+        cluster = stack.enter_context(start_cluster(config.run.device))
+        placement = Placement.plan(cluster, config.learner.num_ranks, config.rollout.num_workers)
+        interruption = stack.enter_context(Interruption())
+        rewards = stack.enter_context(closing(RewardService(config.reward)))
+        rewards.self_test(inputs.reward_names)
+        learner = _learner(config, algorithm, inputs, total_updates, placement)
+        stack.callback(learner.close)
+        rollouts = _rollouts(config, inputs, placement)
+        stack.callback(rollouts.close)
+        canaries = canary_requests(inputs.canary_prompts, config.weight_sync, config.rollout)
+        weights = SharedMemorySync(
+            config.weight_sync, learner, rollouts, canaries, config.model.dtype
+        )
+        stack.callback(weights.close)
+        checkpoints = CheckpointStore(run_dir.checkpoints_dir, config.checkpoint)
+        restored = checkpoints.restore(config.run.resume, learner.load)
+        tracker = stack.enter_context(
+            closing(Tracker(run_dir, config.tracking, total_steps=config.steps))
+        )
+        tracker.resume_from(restored.step if restored else None)
+        state = restored or TrainState()
+        weights.push(state.policy_version)
+        yield StageParts(
+            run_dir=run_dir,
+            rollouts=rollouts,
+            rewards=rewards,
+            learner=learner,
+            weights=weights,
+            checkpoints=checkpoints,
+            tracker=tracker,
+            interruption=interruption,
+            state=state,
+        )
+
+
+def _learner(
+    config: StageConfig,
+    algorithm: AlgorithmConfig,
+    inputs: StageInputs,
+    total_updates: int,
+    placement: Placement,
+) -> LearnerPool:
+    setup = LearnerSetup(
+        learner=config.learner,
+        model=config.model,
+        algorithm=algorithm,
+        vocab_size=inputs.encoder.vocab_size,
+        temperature=config.rollout.temperature,
+        device=placement.device,
+        num_threads=placement.learner_threads,
+    )
+    return LearnerPool(setup, total_updates, placement.learner_options)
+
+
+def _rollouts(config: StageConfig, inputs: StageInputs, placement: Placement) -> RolloutPool:
+    engine = {
+        "model_path": config.model.path,
+        "dtype": config.model.dtype,
+        "device": placement.device,
+        "config": config.rollout,
+        "vocab_size": inputs.encoder.vocab_size,
+        "stop_token_ids": inputs.encoder.stop_token_ids,
+        "pad_token_id": inputs.encoder.pad_token_id,
+    }
+    return RolloutPool(
+        config.rollout,
+        ENGINES[config.rollout.engine],
+        engine,
+        num_threads=placement.rollout_threads,
+        options=placement.rollout_options,
+    )

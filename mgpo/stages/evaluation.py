@@ -1,0 +1,71 @@
+"""Held-out accuracy of the current policy."""
+
+from collections.abc import Sequence
+
+from mgpo.algorithm.interval import mean_with_interval
+from mgpo.config.stages import StageConfig
+from mgpo.data.inputs import StageInputs
+from mgpo.learner.checkpoint import TrainState
+from mgpo.rollout.pool import RolloutPool
+from mgpo.stages.assembly import StageParts
+from mgpo.stages.sampling import eval_requests
+from mgpo.stages.scoring import score_groups
+from mgpo.tracking.metrics import StepMetrics
+from mgpo.types import Prompt
+from rewards.service import RewardService
+
+
+def measure_start(config: StageConfig, parts: StageParts, inputs: StageInputs) -> None:
+    """Record the held-out accuracy before the first step, as step 0."""
+    log = StepMetrics()
+    evaluate_if_due(config, parts, inputs, parts.state, log)
+    parts.tracker.write(0, log)
+
+
+def evaluate_if_due(
+    config: StageConfig, parts: StageParts, inputs: StageInputs, state: TrainState, log: StepMetrics
+) -> None:
+    """Evaluate before the first step, after the last one, and every `eval.every` steps."""
+    every = config.eval.every
+    is_due = state.step in (0, config.steps) or (every > 0 and state.step % every == 0)
+    if is_due and inputs.eval_prompts:
+        parts.push(state, log)
+        with log.time("eval"):
+            log.add(
+                evaluate(config, parts.rollouts, parts.rewards, inputs.eval_prompts, state.step)
+            )
+
+
+def evaluate(
+    config: StageConfig,
+    rollouts: RolloutPool,
+    rewards: RewardService,
+    prompts: Sequence[Prompt],
+    step: int,
+) -> dict[str, float]:
+    """Sample every held-out prompt and return accuracy with its 95 % interval, lengths and errors.
+
+    The interval is over prompts: samples of one prompt are not independent.
+    """
+    prompts = prompts[: config.eval.max_prompts]
+    requests = eval_requests(prompts, config.eval, config.rollout, seed=config.run.seed, step=step)
+    groups = score_groups(rewards, prompts, rollouts.generate(requests))
+    graded = [group for group in groups if group.samples]
+    if not graded:
+        raise RuntimeError("evaluation: not one completion was graded; see the reward errors above")
+    accuracies = [
+        sum(sample.is_correct for sample in group.samples) / len(group.samples) for group in graded
+    ]
+    lengths = [len(sample.completion.token_ids) for group in graded for sample in group.samples]
+    truncated = [sample.completion.is_truncated for group in graded for sample in group.samples]
+    accuracy, low, high = mean_with_interval(accuracies)
+    return {
+        "eval/accuracy": accuracy,
+        "eval/accuracy_low": low,
+        "eval/accuracy_high": high,
+        "eval/prompts": len(graded),
+        "eval/samples": len(lengths),
+        "eval/completion_tokens_mean": sum(lengths) / len(lengths),
+        "eval/truncated_share": sum(truncated) / len(truncated),
+        "eval/error_samples": sum(group.num_errors for group in groups),
+    }

@@ -1,0 +1,77 @@
+"""Generation requests of training, evaluation and canaries: prompts, seeds and distributions."""
+
+from collections.abc import Sequence
+
+from mgpo.config.evaluation import EvalConfig
+from mgpo.config.rollout import RolloutConfig
+from mgpo.config.weight_sync import WeightSyncConfig
+from mgpo.data.sampler import sample_seed
+from mgpo.rollout.engine import GenerationRequest, SamplingParams
+from mgpo.types import Prompt
+
+
+def training_requests(
+    prompts: Sequence[Prompt], config: RolloutConfig, *, seed: int, step: int
+) -> list[GenerationRequest]:
+    """Ask for one group per prompt under the training distribution."""
+    sampling = SamplingParams(
+        temperature=config.temperature,
+        top_p=config.top_p,
+        top_k=config.top_k,
+        min_p=config.min_p,
+        max_completion_tokens=config.max_completion_tokens,
+    )
+    return _requests(prompts, sampling, config.group_size, seed=seed, step=step, stream="train")
+
+
+def eval_requests(
+    prompts: Sequence[Prompt], config: EvalConfig, rollout: RolloutConfig, *, seed: int, step: int
+) -> list[GenerationRequest]:
+    """Ask for the samples of an evaluation; its seeds differ from those of training."""
+    sampling = SamplingParams(
+        temperature=config.temperature,
+        top_p=config.top_p,
+        top_k=config.top_k,
+        min_p=0.0,
+        max_completion_tokens=rollout.max_completion_tokens,
+    )
+    count = config.samples_per_prompt
+    return _requests(prompts, sampling, count, seed=seed, step=step, stream="eval")
+
+
+def canary_requests(
+    prompts: Sequence[Prompt], config: WeightSyncConfig, rollout: RolloutConfig
+) -> list[GenerationRequest]:
+    """Ask for the few tokens that prove a push of weights; the same ones after each push."""
+    sampling = SamplingParams(
+        temperature=rollout.temperature,
+        top_p=1.0,
+        top_k=-1,
+        min_p=0.0,
+        max_completion_tokens=config.canary_tokens,
+    )
+    chosen = prompts[: config.num_canaries]
+    return _requests(chosen, sampling, 1, seed=0, step=0, stream="canary")
+
+
+def _requests(
+    prompts: Sequence[Prompt],
+    sampling: SamplingParams,
+    num_samples: int,
+    *,
+    seed: int,
+    step: int,
+    stream: str,
+) -> list[GenerationRequest]:
+    return [
+        GenerationRequest(
+            prompt_id=prompt.id,
+            prompt_token_ids=prompt.token_ids,
+            seeds=tuple(
+                sample_seed(seed, step, prompt.id, index, stream=stream)
+                for index in range(num_samples)
+            ),
+            sampling=sampling,
+        )
+        for prompt in prompts
+    ]

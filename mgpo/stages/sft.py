@@ -1,0 +1,57 @@
+"""Supervised fine-tuning on prompts with a worked response; held-out accuracy is measured by sampling."""
+
+from mgpo.config.algorithm import AlgorithmConfig
+from mgpo.config.errors import Interrupted
+from mgpo.config.stages import SftConfig
+from mgpo.data.inputs import StageInputs, load_inputs
+from mgpo.learner.checkpoint import TrainState
+from mgpo.learner.rows import TrainingRow
+from mgpo.stages.assembly import StageParts, assemble
+from mgpo.stages.evaluation import evaluate_if_due, measure_start
+from mgpo.stages.summary import summarize
+from mgpo.tracking.metrics import StepMetrics
+
+
+def run(config: SftConfig) -> str:
+    """Train to the last step or to the stopping accuracy; return the table of results."""
+    inputs = load_inputs(config)
+    algorithm = AlgorithmConfig(aggregation="token_mean", mismatch="none")
+    with assemble(config, algorithm, inputs, total_updates=config.steps) as parts:
+        state = parts.state
+        if state.step == 0:
+            measure_start(config, parts, inputs)
+        try:
+            while state.step < config.steps:
+                log = StepMetrics()
+                with parts.interruption.deferred():
+                    state = _learn(config, parts, inputs, state, log)
+                    evaluate_if_due(config, parts, inputs, state, log)
+                    parts.tracker.write(state.step, log)
+                    parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
+                if _is_good_enough(config, log):
+                    break
+        except Interrupted:
+            parts.checkpoints.save(state, parts.learner.save)
+            raise
+        parts.learner.export_model(parts.run_dir.final_dir)
+    return summarize(parts.run_dir)
+
+
+def _learn(
+    config: SftConfig, parts: StageParts, inputs: StageInputs, state: TrainState, log: StepMetrics
+) -> TrainState:
+    examples = inputs.sft_examples(config.run.seed, state.step, config.sft.samples_per_step)
+    batch = [
+        [TrainingRow(token_ids=example.token_ids, prompt_len=example.prompt_len)]
+        for example in examples
+    ]
+    with log.time("update"):
+        log.add(parts.learner.update(batch, objective="sft", first_update=state.num_updates))
+    return state.advanced(num_updates=1)
+
+
+def _is_good_enough(config: SftConfig, log: StepMetrics) -> bool:
+    """Apply the stopping rule to this step's evaluation, if it had one."""
+    accuracy = log.values.get("eval/accuracy")
+    target = config.sft.stop_at_accuracy
+    return target is not None and accuracy is not None and accuracy >= target
