@@ -5,5 +5,13 @@ class UserError(ValueError):
     """The user's input is wrong: one clear line, exit code 2."""
 
 
+class ConfigError(UserError):
+    """An experiment file or an override is wrong; the message names the key and its place."""
+
+
+class DataError(UserError):
+    """A data file is wrong; the message names file, line (or row) and field."""
+
+
 class Interrupted(Exception):
     """The run was asked to stop: its state is saved, exit code 130."""
