@@ -1,0 +1,107 @@
+"""Raw rows of a JSONL file, a parquet file or a hub dataset, each with the place it came from."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mgpo.config.errors import DataError
+
+_HUB_DATASET = re.compile(
+    r"(?P<name>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<config>[^:@]+))?(?::(?P<split>[^:@]+))?"
+)
+_DEFAULT_SPLIT = "train"
+_PARQUET_BATCH_ROWS = 1024
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """One row as the source has it."""
+
+    values: Mapping[str, Any]
+    number: int
+    """Line of the file, or row of the table, from 1 on."""
+    where: str
+    """File and line, as messages name the row."""
+
+
+def source_stem(source: str) -> str:
+    """Return the name that default ids begin with: the file's or the dataset's, without folder."""
+    return Path(source).stem if _is_file(source) else _parse_hub(source)["name"].split("/")[-1]
+
+
+def read_records(source: str) -> Iterator[Record]:
+    """Yield the rows of a source, written as `data.train` describes.
+
+    Raises DataError for a source that does not exist or a row that cannot be read.
+    """
+    if not _is_file(source):
+        yield from _read_hub(source)
+        return
+    path = Path(source)
+    if not path.is_file():
+        raise DataError(f"{source}: no such data file")
+    yield from _READERS[path.suffix](path)
+
+
+def _read_jsonl(path: Path) -> Iterator[Record]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            where = f"{path}, line {number}"
+            try:
+                values = json.loads(line)
+            except ValueError as error:  # malformed JSON, or bytes that are not UTF-8
+                raise DataError(f"{where}: not valid JSON: {error}") from error
+            if not isinstance(values, dict):
+                raise DataError(f"{where}: a row is a JSON object, got {type(values).__name__}")
+            yield Record(values=values, number=number, where=where)
+
+
+def _read_parquet(path: Path) -> Iterator[Record]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            number = 0
+            for batch in file.iter_batches(batch_size=_PARQUET_BATCH_ROWS):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield Record(values=values, number=number, where=f"{path}, row {number}")
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path}: not a readable parquet file: {error}") from error
+
+
+def _read_hub(source: str) -> Iterator[Record]:
+    import datasets
+
+    parts = _parse_hub(source)
+    split = parts["split"] or _DEFAULT_SPLIT
+    try:
+        rows = datasets.load_dataset(parts["name"], parts["config"], split=split)
+    except (datasets.exceptions.DatasetsError, OSError, ValueError) as error:
+        message = " ".join(str(error).split())
+        raise DataError(f"hub dataset {source}: cannot be loaded: {message}") from error
+    for number, values in enumerate(rows, start=1):
+        yield Record(values=values, number=number, where=f"{source}, row {number}")
+
+
+def _is_file(source: str) -> bool:
+    return Path(source).suffix in _READERS
+
+
+def _parse_hub(source: str) -> dict[str, str]:
+    match = _HUB_DATASET.fullmatch(source)
+    if match is None:
+        raise DataError(
+            f"{source}: data is a {' or '.join(_READERS)} file or a hub dataset written "
+            "NAME[@CONFIG][:SPLIT]"
+        )
+    return match.groupdict()
+
+
+_READERS = {".jsonl": _read_jsonl, ".parquet": _read_parquet}
