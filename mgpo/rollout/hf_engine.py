@@ -1,0 +1,165 @@
+"""The `hf` engine: batched, cached generation on a transformers model, one batch at a time."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from mgpo.config.rollout import RolloutConfig
+from mgpo.rollout.decoding import DecodedRow, Decoder
+from mgpo.rollout.engine import EngineLimits, GenerationRequest
+from mgpo.rollout.kv_cache import ENGINE_SDPA
+from mgpo.types import Completion
+from mgpo.weight_sync.digest import tensor_digest
+from mgpo.weight_sync.shared_memory import read_bucket
+from mgpo.weight_sync.types import LoadReport, WeightManifest
+
+logger = logging.getLogger(__name__)
+
+Finished = tuple[int, tuple[Completion, ...]]
+
+
+class HfEngine:
+    """Implements `Engine` on AutoModelForCausalLM. Deterministic: same dispatch, same completions."""
+
+    def __init__(
+        self,
+        *,
+        model_path: str,
+        dtype: str,
+        device: str,
+        config: RolloutConfig,
+        vocab_size: int,
+        stop_token_ids: Collection[int],
+        pad_token_id: int,
+    ) -> None:
+        self._path = model_path
+        self._dtype: torch.dtype = getattr(torch, dtype)
+        self._device = torch.device(device)
+        self._config = config
+        self._vocab_size = vocab_size
+        self._stop_token_ids = sorted(stop_token_ids)
+        self._pad_token_id = pad_token_id
+        self._policy_version = 0
+        self._aborted: set[str] = set()
+        # One thread: the model computes one batch at a time, the event loop stays free.
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decode")
+
+    async def start(self) -> None:
+        """Load model and tokenizer."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._load)
+
+    def _load(self) -> None:
+        self._tokenizer = AutoTokenizer.from_pretrained(self._path)
+        self._model = (
+            AutoModelForCausalLM.from_pretrained(
+                self._path, dtype=self._dtype, attn_implementation=ENGINE_SDPA
+            )
+            .to(self._device)
+            .eval()
+        )
+        native = AutoConfig.from_pretrained(self._path).max_position_embeddings
+        self._max_model_len = self._config.max_model_len or native
+        self._decoder = Decoder(
+            self._model,
+            vocab_size=self._vocab_size,
+            stop_token_ids=self._stop_token_ids,
+            pad_token_id=self._pad_token_id,
+        )
+
+    def limits(self, group_size: int) -> EngineLimits:
+        """As many whole groups as fit into a batch, one batch at a time."""
+        fitting = max(1, self._config.max_batch_samples // group_size)
+        return EngineLimits(requests_per_dispatch=fitting, max_dispatches=1)
+
+    async def generate(
+        self, dispatch_id: str, requests: Sequence[GenerationRequest]
+    ) -> AsyncIterator[Finished]:
+        """Yield groups as they finish. Raises ValueError for a prompt that the context can't hold."""
+        for request in requests:
+            self._check_length(request)
+        loop = asyncio.get_running_loop()
+        finished: asyncio.Queue[Finished | None] = asyncio.Queue()
+
+        def run() -> None:
+            try:
+                for index, rows in self._decoder.decode(
+                    requests, lambda: dispatch_id in self._aborted
+                ):
+                    loop.call_soon_threadsafe(finished.put_nowait, (index, self._completions(rows)))
+            finally:
+                loop.call_soon_threadsafe(finished.put_nowait, None)
+
+        work = loop.run_in_executor(self._thread, run)
+        try:
+            while (item := await finished.get()) is not None:
+                yield item
+            await work
+        finally:
+            self._aborted.add(dispatch_id)
+            await asyncio.wait([work])
+            self._aborted.discard(dispatch_id)
+
+    def _check_length(self, request: GenerationRequest) -> None:
+        needed = len(request.prompt_token_ids) + request.sampling.max_completion_tokens
+        if needed > self._max_model_len:
+            raise ValueError(
+                f"prompt {request.prompt_id}: {len(request.prompt_token_ids)} tokens and "
+                f"{request.sampling.max_completion_tokens} to generate exceed the context of "
+                f"{self._max_model_len}; lower rollout.max_completion_tokens, or drop the prompt "
+                "with data.max_prompt_tokens"
+            )
+
+    def _completions(self, rows: Sequence[DecodedRow]) -> tuple[Completion, ...]:
+        texts = self._tokenizer.batch_decode(
+            [row.token_ids for row in rows], skip_special_tokens=True
+        )
+        return tuple(
+            Completion(
+                token_ids=tuple(row.token_ids),
+                rollout_logprobs=tuple(row.logprobs),
+                finish_reason=row.finish_reason,
+                policy_version=self._policy_version,
+                text=text,
+            )
+            for row, text in zip(rows, texts, strict=True)
+        )
+
+    async def abort(self, dispatch_id: str) -> None:
+        """Let a running dispatch stop at its next token."""
+        self._aborted.add(dispatch_id)
+
+    async def load_weights(self, manifest: WeightManifest) -> LoadReport:
+        """Copy new weights into the live model and digest what it now computes with."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._take, manifest)
+
+    @torch.no_grad()
+    def _take(self, manifest: WeightManifest) -> LoadReport:
+        parameters = dict(self._model.named_parameters())
+        sent = manifest.digests.keys()
+        if sent != parameters.keys():
+            raise RuntimeError(
+                f"policy version {manifest.policy_version} does not fit the engine's model: "
+                f"missing {sorted(parameters.keys() - sent)[:5]}, "
+                f"unknown {sorted(sent - parameters.keys())[:5]}"
+            )
+        for bucket in manifest.buckets:
+            for record, tensor in read_bucket(bucket):
+                target = parameters[record.name]
+                if target.shape != tensor.shape:
+                    raise RuntimeError(
+                        f"{record.name} has shape {tuple(tensor.shape)}, "
+                        f"the engine's has {tuple(target.shape)}"
+                    )
+                target.copy_(tensor)
+        self._policy_version = manifest.policy_version
+        digests = {name: tensor_digest(parameter) for name, parameter in parameters.items()}
+        return LoadReport(policy_version=self._policy_version, digests=digests)
+
+    async def close(self) -> None:
+        """Stop the decoding thread."""
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,304 @@
+"""All rollout engines behind synchronous calls: requests in, finished groups out, one by one.
+
+The pool survives a dead or stuck engine: it is replaced, given the current weights, and its work is
+done again. A dispatch is a fixed slice of the requests, so what is sampled does not depend on which
+engine is free, nor on a fault.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import ray
+
+from mgpo.cluster import ActorOptions
+from mgpo.config.rollout import RolloutConfig
+from mgpo.rollout.engine import EngineLimits, GenerationRequest
+from mgpo.rollout.metrics import RolloutCounters
+from mgpo.types import Completion
+from mgpo.weight_sync.push import check_report
+from mgpo.weight_sync.types import LoadReport, WeightManifest
+
+logger = logging.getLogger(__name__)
+
+_MAX_ATTEMPTS = 2
+_ABORT_GRACE_S = 10.0
+Finished = tuple[int, tuple[Completion, ...]]
+
+
+@dataclass(slots=True)
+class _Dispatch:
+    """Consecutive requests that travel together."""
+
+    first: int
+    requests: Sequence[GenerationRequest]
+    attempts: int = 0
+    delivered: set[int] = field(default_factory=set)
+    deadline: float = 0.0
+    worker: int = -1
+    stream: Any = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.first}-{self.attempts}"
+
+    @property
+    def num_missing(self) -> int:
+        return len(self.requests) - len(self.delivered)
+
+
+class RolloutPool:
+    """Keeps every engine busy and every wait bounded."""
+
+    def __init__(
+        self,
+        config: RolloutConfig,
+        engine_path: str,
+        engine_arguments: dict[str, Any],
+        *,
+        num_threads: int,
+        options: ActorOptions,
+    ) -> None:
+        self._config = config
+        self._spec = (engine_path, engine_arguments, num_threads)
+        self._options = options
+        self._manifest: WeightManifest | None = None
+        self._counters = RolloutCounters()
+        self._restarts_left = config.max_restarts
+        self._workers = [self._new_actor() for _ in range(config.num_workers)]
+        self._wait("an engine to start", [worker.start.remote() for worker in self._workers])
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[Finished]:
+        """Yield (index into `requests`, completions) as groups finish, in any order.
+
+        A group that could not be generated in two attempts is dropped and counted. Raises
+        RuntimeError when more than `rollout.max_restarts` engines had to be replaced, ValueError for
+        a request that no engine can serve. If the caller stops early, what still runs is aborted.
+        """
+        if not requests:
+            return
+        self._restarts_left = self._config.max_restarts
+        limits = self._limits(len(requests[0].seeds))
+        size = limits.requests_per_dispatch
+        queue = deque(
+            _Dispatch(first, requests[first : first + size])
+            for first in range(0, len(requests), size)
+        )
+        running: list[_Dispatch] = []
+        started = time.monotonic()
+        try:
+            while queue or running:
+                self._fill(queue, running, limits)
+                yield from self._next_groups(queue, running)
+        finally:
+            self._counters.busy_s += time.monotonic() - started
+            self._abandon(running)
+
+    def _fill(
+        self, queue: deque[_Dispatch], running: list[_Dispatch], limits: EngineLimits
+    ) -> None:
+        """Give waiting dispatches to the least loaded engines."""
+        loads = [0] * len(self._workers)
+        for dispatch in running:
+            loads[dispatch.worker] += 1
+        while queue and min(loads) < limits.max_dispatches:
+            dispatch = queue.popleft()
+            dispatch.worker = loads.index(min(loads))
+            dispatch.attempts += 1
+            dispatch.stream = self._workers[dispatch.worker].generate.remote(
+                dispatch.name, dispatch.requests
+            )
+            dispatch.deadline = time.monotonic() + self._config.timeout_s
+            loads[dispatch.worker] += 1
+            running.append(dispatch)
+
+    def _next_groups(
+        self, queue: deque[_Dispatch], running: list[_Dispatch]
+    ) -> Iterator[Finished]:
+        """Wait for the next event of any running dispatch and act on it."""
+        by_stream = {dispatch.stream: dispatch for dispatch in running}
+        patience = max(0.0, min(d.deadline for d in running) - time.monotonic())
+        ready, _ = ray.wait(list(by_stream), num_returns=1, timeout=patience)
+        for stream in ready:
+            dispatch = by_stream[stream]
+            try:
+                index, completions = ray.get(next(stream))
+            except StopIteration:
+                running.remove(dispatch)
+                if dispatch.num_missing:
+                    self._retry(dispatch, queue, "it ended without them")
+                continue
+            except ray.exceptions.RayActorError:
+                self._lose_worker(dispatch.worker, queue, running, "died")
+                continue
+            dispatch.deadline = time.monotonic() + self._config.timeout_s
+            is_whole = all(done.finish_reason != "abort" for done in completions)
+            if is_whole and index not in dispatch.delivered:
+                dispatch.delivered.add(index)
+                self._counters.count(completions)
+                yield dispatch.first + index, completions
+        if not ready:
+            self._end_overdue(queue, running)
+
+    def _end_overdue(self, queue: deque[_Dispatch], running: list[_Dispatch]) -> None:
+        """Abort what missed its deadline; replace an engine that doesn't even answer to that."""
+        now = time.monotonic()
+        for dispatch in [d for d in running if d.deadline <= now]:
+            if dispatch not in running:
+                continue
+            logger.error(
+                "waited %.0f s for the next of %d groups (first: prompt %s) of rollout engine %d",
+                self._config.timeout_s,
+                dispatch.num_missing,
+                dispatch.requests[0].prompt_id,
+                dispatch.worker,
+            )
+            if self._has_stopped(dispatch):
+                running.remove(dispatch)
+                self._retry(dispatch, queue, "it missed its deadline")
+            else:
+                self._lose_worker(dispatch.worker, queue, running, "is stuck")
+
+    def _has_stopped(self, dispatch: _Dispatch) -> bool:
+        """Abort a dispatch and drain its stream; whether that worked within the grace period."""
+        try:
+            ray.get(
+                self._workers[dispatch.worker].abort.remote(dispatch.name), timeout=_ABORT_GRACE_S
+            )
+            end = time.monotonic() + _ABORT_GRACE_S
+            while time.monotonic() < end:
+                ready, _ = ray.wait([dispatch.stream], timeout=end - time.monotonic())
+                if ready:
+                    ray.get(next(dispatch.stream))
+        except StopIteration:
+            return True
+        except (ray.exceptions.GetTimeoutError, ray.exceptions.RayActorError):
+            return False
+        return False
+
+    def _retry(self, dispatch: _Dispatch, queue: deque[_Dispatch], why: str) -> None:
+        if dispatch.attempts < _MAX_ATTEMPTS:
+            queue.appendleft(dispatch)
+            return
+        self._counters.dropped_groups += dispatch.num_missing
+        logger.error(
+            "dropping %d groups after %d attempts: %s", dispatch.num_missing, dispatch.attempts, why
+        )
+
+    def _lose_worker(
+        self, worker: int, queue: deque[_Dispatch], running: list[_Dispatch], what: str
+    ) -> None:
+        """Replace an engine; all of its dispatches are done again as they were."""
+        logger.error("rollout engine %d %s: replacing it", worker, what)
+        for dispatch in [d for d in running if d.worker == worker]:
+            running.remove(dispatch)
+            self._retry(dispatch, queue, f"its engine {what}")
+        self._replace(worker)
+
+    def _replace(self, worker: int) -> LoadReport | None:
+        """Start a new engine with the current weights; return its report on them."""
+        if self._restarts_left == 0:
+            raise RuntimeError(
+                f"more than rollout.max_restarts ({self._config.max_restarts}) engines failed within "
+                "one batch; the workers' logs under /tmp/ray/session_latest/logs say why"
+            )
+        self._restarts_left -= 1
+        self._counters.restarts += 1
+        ray.kill(self._workers[worker])
+        self._workers[worker] = self._new_actor()
+        self._wait("a replaced engine to start", [self._workers[worker].start.remote()])
+        if self._manifest is None:
+            return None
+        call = self._workers[worker].load_weights.remote(self._manifest)
+        report: LoadReport = self._wait("a replaced engine to take weights", [call])[0]
+        check_report(self._manifest, report, f"rollout engine {worker}")
+        return report
+
+    def _abandon(self, running: list[_Dispatch]) -> None:
+        """Leave no generation behind when the caller stops early."""
+        for dispatch in running:
+            if not self._has_stopped(dispatch):
+                ray.kill(self._workers[dispatch.worker])
+                self._workers[dispatch.worker] = self._new_actor()
+                self._workers[dispatch.worker].start.remote()
+
+    def load_weights(self, manifest: WeightManifest) -> list[LoadReport]:
+        """Make every engine take new weights; a dead one is replaced first."""
+        self._manifest = manifest
+        self._restarts_left = self._config.max_restarts
+        calls = [worker.load_weights.remote(manifest) for worker in self._workers]
+        reports: list[LoadReport | None] = []
+        for index, call in enumerate(calls):
+            try:
+                reports.append(self._wait("an engine to take weights", [call])[0])
+            except ray.exceptions.RayActorError:
+                logger.error("rollout engine %d died before a push: replacing it", index)
+                reports.append(self._replace(index))
+        return reports
+
+    def generate_on_each(
+        self, requests: Sequence[GenerationRequest]
+    ) -> list[list[tuple[Completion, ...]]]:
+        """Let every engine answer the same requests; used by the canary check."""
+        answers = []
+        for index in range(len(self._workers)):
+            while True:
+                try:
+                    answers.append(self._answers(index, requests))
+                    break
+                except ray.exceptions.RayActorError:
+                    self._replace(index)
+        return answers
+
+    def _answers(
+        self, worker: int, requests: Sequence[GenerationRequest]
+    ) -> list[tuple[Completion, ...]]:
+        stream = self._workers[worker].generate.remote("canary", requests)
+        groups: dict[int, tuple[Completion, ...]] = {}
+        for _ in requests:
+            ready, _ = ray.wait([stream], timeout=self._config.timeout_s)
+            if not ready:
+                raise RuntimeError(
+                    f"rollout: waited {self._config.timeout_s:.0f} s (rollout.timeout_s) for a canary"
+                )
+            index, completions = ray.get(next(stream))
+            groups[index] = completions
+        return [groups[index] for index in range(len(requests))]
+
+    def metrics(self) -> dict[str, float]:
+        """Return what happened since the last call."""
+        return self._counters.take()
+
+    def worker_pids(self) -> list[int]:
+        """Process ids of the engines' actors."""
+        return self._wait("process ids", [worker.pid.remote() for worker in self._workers])
+
+    def close(self) -> None:
+        """End all engines."""
+        for worker in self._workers:
+            ray.kill(worker)
+
+    def _limits(self, group_size: int) -> EngineLimits:
+        for _ in range(self._config.max_restarts + 1):
+            for index, worker in enumerate(self._workers):
+                try:
+                    return self._wait("an engine's limits", [worker.limits.remote(group_size)])[0]
+                except ray.exceptions.RayActorError:
+                    self._replace(index)
+        raise RuntimeError("no rollout engine answers")
+
+    def _new_actor(self) -> Any:
+        from mgpo.rollout.worker import RolloutWorker
+
+        return ray.remote(RolloutWorker).options(**self._options).remote(*self._spec)
+
+    def _wait(self, what: str, calls: list[Any]) -> list[Any]:
+        try:
+            return ray.get(calls, timeout=self._config.timeout_s)
+        except ray.exceptions.GetTimeoutError as error:
+            raise RuntimeError(
+                f"rollout: waited {self._config.timeout_s:.0f} s (rollout.timeout_s) for {what}"
+            ) from error

@@ -1,0 +1,80 @@
+"""One rollout engine in a Ray actor."""
+
+import asyncio
+import importlib
+import logging
+import os
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from mgpo.rollout.engine import Engine, EngineLimits, GenerationRequest
+from mgpo.types import Completion
+from mgpo.weight_sync.types import LoadReport, WeightManifest
+
+logger = logging.getLogger(__name__)
+
+
+class RolloutWorker:
+    """Async actor around an Engine; a broken engine ends the process, so that no corpse answers."""
+
+    def __init__(self, engine_path: str, engine_arguments: dict[str, Any], num_threads: int) -> None:
+        import torch
+
+        torch.set_num_threads(num_threads)
+        module, _, name = engine_path.partition(":")
+        self._engine: Engine = getattr(importlib.import_module(module), name)(**engine_arguments)
+
+    async def start(self) -> None:
+        """Load the model."""
+        await self._engine.start()
+
+    async def limits(self, group_size: int) -> EngineLimits:
+        """How the engine wants to be fed."""
+        return self._engine.limits(group_size)
+
+    async def generate(
+        self, dispatch_id: str, requests: Sequence[GenerationRequest]
+    ) -> AsyncIterator[tuple[int, tuple[Completion, ...]]]:
+        """Stream finished groups; a ValueError about a request goes back to the caller."""
+        try:
+            async for index, completions in self._engine.generate(dispatch_id, requests):
+                _check(requests[index], completions)
+                yield index, completions
+        except (ValueError, asyncio.CancelledError, GeneratorExit):
+            raise
+        except Exception:
+            # Whatever state the engine is in now, the next request must not meet it.
+            logger.exception("the engine failed; ending its process")
+            os._exit(1)
+
+    async def abort(self, dispatch_id: str) -> None:
+        """Stop a dispatch soon."""
+        await self._engine.abort(dispatch_id)
+
+    async def load_weights(self, manifest: WeightManifest) -> LoadReport:
+        """Take new weights."""
+        return await self._engine.load_weights(manifest)
+
+    async def pid(self) -> int:
+        """Process id, for logs and tests."""
+        return os.getpid()
+
+    async def close(self) -> None:
+        """Free the engine."""
+        await self._engine.close()
+
+
+def _check(request: GenerationRequest, completions: Sequence[Completion]) -> None:
+    """Hold every engine to the protocol: one log-prob per token, and a completion per seed."""
+    if len(completions) != len(request.seeds):
+        raise RuntimeError(
+            f"prompt {request.prompt_id}: {len(completions)} completions for {len(request.seeds)} seeds"
+        )
+    for done in completions:
+        if len(done.token_ids) != len(done.rollout_logprobs) or not all(
+            -float("inf") < value <= 0.0 for value in done.rollout_logprobs
+        ):
+            raise RuntimeError(
+                f"prompt {request.prompt_id}: log-probs don't fit the sampled tokens "
+                f"({len(done.rollout_logprobs)} for {len(done.token_ids)}, finite and <= 0 required)"
+            )
