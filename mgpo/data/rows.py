@@ -1,4 +1,4 @@
-"""Rows as tasks: columns renamed, every field checked, each mistake named by file, line and field."""
+"""Rows as tasks: columns renamed, fields checked, each mistake named by file, line and field."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def load_rows(source: str, config: DataConfig) -> list[Row]:
 
 
 def load_sft_rows(source: str, config: DataConfig) -> list[SftRow]:
-    """Return all rows of a source with their `response`; they need no reference. Raises DataError."""
+    """Return all rows of a source with their `response`, reference or not. Raises DataError."""
     return _load(source, config, _parse_sft_row)
 
 

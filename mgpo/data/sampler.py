@@ -21,7 +21,7 @@ def prompt_indices(num_rows: int, prompts_per_step: int, seed: int, step: int) -
 
 @lru_cache(maxsize=2)  # a step sees at most two epochs, and most steps the one of the step before
 def _epoch_order(num_rows: int, seed: int, epoch: int) -> tuple[int, ...]:
-    """Shuffle (Fisher-Yates) with `random()` alone, which Python keeps the same over its versions."""
+    """Shuffle (Fisher-Yates) with `random()` alone, which Python keeps stable over versions."""
     rng = random.Random(_hash63(f"epoch|{seed}|{epoch}"))
     order = list(range(num_rows))
     for index in range(num_rows - 1, 0, -1):

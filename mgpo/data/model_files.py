@@ -1,0 +1,61 @@
+"""What a model's files say about it, before any weight is loaded."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from mgpo.config.errors import ConfigError
+
+_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelFacts:
+    """The numbers of a config.json that limit what can be trained."""
+
+    context_tokens: int | None
+    """Longest sequence the model was made for; None: its config names none."""
+    vocab_size: int
+    """Rows of the embedding, padding included."""
+
+
+def is_hub_name(path: str) -> bool:
+    """Whether `model.path` names a model of the hub.
+
+    Raises ConfigError for a path that is neither that nor a folder with a config.json.
+    """
+    folder = Path(path)
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise ConfigError(f"model.path {path}: the folder has no config.json")
+        return False
+    if _HUB_NAME.fullmatch(path) and not folder.parent.exists():
+        return True
+    raise ConfigError(
+        f"model.path {path}: no such folder; give one in Hugging Face format or a hub name org/name"
+    )
+
+
+def is_cached(hub_name: str) -> bool:
+    """Whether config and tokenizer of a hub model lie in the local cache; asks no server."""
+    from huggingface_hub import try_to_load_from_cache
+
+    return all(
+        isinstance(try_to_load_from_cache(hub_name, name), str)
+        for name in ("config.json", "tokenizer_config.json")
+    )
+
+
+def read_model_facts(path: str, *, local_files_only: bool = False) -> ModelFacts:
+    """Read the model's config. Raises ConfigError if it cannot be found or understood."""
+    from transformers import AutoConfig
+
+    try:
+        config = AutoConfig.from_pretrained(path, local_files_only=local_files_only)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"model.path {path}: no usable config.json: {reason}") from error
+    text = config.get_text_config().to_dict()
+    return ModelFacts(
+        context_tokens=text.get("max_position_embeddings"), vocab_size=text["vocab_size"]
+    )

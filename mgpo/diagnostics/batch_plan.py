@@ -1,0 +1,121 @@
+"""The sizes of batches that follow from a configuration and its data."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mgpo.config.stages import RlConfig, SftConfig, StageConfig
+from mgpo.data.inputs import StageInputs
+from mgpo.data.packing import plan_microbatches
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BatchPlan:
+    """Sizes of one step and of the whole run."""
+
+    num_rows: int
+    rows_per_step: int
+    """Prompts of a step, or examples in a supervised stage."""
+    group_size: int
+    """Completions per prompt; 1 in a supervised stage."""
+    updates_per_step: int
+    max_tokens_per_sample: int
+    token_budget: int
+    num_ranks: int
+    microbatches_at_longest: int
+    """Micro-batches per rank and update if every sample had `max_tokens_per_sample`."""
+    microbatches_of_first_step: int
+    """The same for the rows of the first step, their completions at full length."""
+    steps: int
+
+    @property
+    def samples_per_step(self) -> int:
+        """Training rows of a step."""
+        return self.rows_per_step * self.group_size
+
+    @property
+    def samples_per_update(self) -> int:
+        """Training rows of the largest update of a step; whole groups stay together."""
+        return math.ceil(self.rows_per_step / self.updates_per_step) * self.group_size
+
+    @property
+    def total_updates(self) -> int:
+        """Optimizer updates of the run."""
+        return self.steps * self.updates_per_step
+
+    @property
+    def epochs(self) -> float:
+        """How often the run goes over the data."""
+        return self.steps * self.rows_per_step / self.num_rows
+
+
+def plan_batches(config: StageConfig, inputs: StageInputs) -> BatchPlan:
+    """Derive the batches of a stage from its configuration and the lengths of its rows."""
+    if isinstance(config, SftConfig):
+        first = inputs.sft_examples(config.run.seed, 0, config.sft.samples_per_step)
+        return _plan(
+            config,
+            lengths=[len(example.token_ids) for example in inputs.examples],
+            first_step=[len(example.token_ids) for example in first],
+        )
+    assert isinstance(config, RlConfig)
+    completion = config.rollout.max_completion_tokens
+    return _plan(
+        config,
+        lengths=[len(prompt.token_ids) + completion for prompt in inputs.prompts],
+        first_step=[
+            len(prompt.token_ids) + completion
+            for prompt in inputs.train_prompts(config.run.seed, 0)
+        ],
+        group_size=config.rollout.group_size,
+        updates_per_step=config.learner.updates_per_batch,
+    )
+
+
+def batch_table(plan: BatchPlan) -> str:
+    """Return the plan as aligned lines."""
+    unit = "prompts" if plan.group_size > 1 else "examples"
+    lines = [
+        (f"{unit} in the data", f"{plan.num_rows:,}"),
+        (f"{unit} per step", f"{plan.rows_per_step:,}"),
+        ("completions per prompt", f"{plan.group_size:,}"),
+        ("samples per step", f"{plan.samples_per_step:,}"),
+        ("updates per step", f"{plan.updates_per_step:,}"),
+        ("samples per update", f"{plan.samples_per_update:,}"),
+        ("tokens of the longest sample", f"{plan.max_tokens_per_sample:,}"),
+        ("tokens per micro-batch, at most", f"{plan.token_budget:,}"),
+        ("learner ranks", f"{plan.num_ranks:,}"),
+        ("micro-batches per rank, all longest", f"{plan.microbatches_at_longest:,}"),
+        ("micro-batches per rank, first step", f"{plan.microbatches_of_first_step:,}"),
+        ("steps", f"{plan.steps:,}"),
+        ("updates in all", f"{plan.total_updates:,}"),
+        ("epochs over the data", f"{plan.epochs:.2f}"),
+    ]
+    return "\n".join(f"  {name:<36}{value:>12}" for name, value in lines)
+
+
+def _plan(
+    config: StageConfig,
+    *,
+    lengths: Sequence[int],
+    first_step: Sequence[int],
+    group_size: int = 1,
+    updates_per_step: int = 1,
+) -> BatchPlan:
+    learner = config.learner
+    budget, num_ranks = learner.max_tokens_per_microbatch, learner.num_ranks
+    longest = max(lengths)
+    first_update = [length for length in first_step[::updates_per_step] for _ in range(group_size)]
+    samples_per_rank = math.ceil(len(first_update) / num_ranks)
+    return BatchPlan(
+        num_rows=len(lengths),
+        rows_per_step=len(first_step),
+        group_size=group_size,
+        updates_per_step=updates_per_step,
+        max_tokens_per_sample=longest,
+        token_budget=budget,
+        num_ranks=num_ranks,
+        microbatches_at_longest=math.ceil(samples_per_rank / (budget // longest)),
+        microbatches_of_first_step=len(plan_microbatches(first_update, budget, num_ranks)[0]),
+        steps=config.steps,
+    )

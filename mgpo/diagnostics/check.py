@@ -1,0 +1,59 @@
+"""`mgpo check`: what can be known about an experiment without a GPU and without Ray."""
+
+from mgpo.config.errors import DataError
+from mgpo.config.load import config_to_yaml
+from mgpo.config.stages import StageConfig
+from mgpo.data.chat import ChatEncoder
+from mgpo.data.inputs import StageInputs, StageRows, encode_rows, load_stage_rows
+from mgpo.data.model_files import is_cached, is_hub_name, read_model_facts
+from mgpo.diagnostics.batch_plan import batch_table, plan_batches
+from rewards.service import check_reward_names
+
+
+def run(config: StageConfig) -> str:
+    """Validate an experiment and return what it resolves to. Raises UserError."""
+    inputs = validate_inputs(config)
+    parts = [f"# resolved configuration\n{config_to_yaml(config).rstrip()}"]
+    if inputs is None:
+        parts.append(
+            f"# model\n{config.model.path} is not in the local cache: it is fetched at the start.\n"
+            "Its chat template and the lengths of prompts in its tokens were not looked at."
+        )
+    else:
+        parts.append(f"# batches\n{batch_table(plan_batches(config, inputs))}")
+        parts.append(f"# a row as the model sees it\n{_rendered_row(inputs)}")
+    return "\n\n".join([*parts, "ok"])
+
+
+def validate_inputs(config: StageConfig) -> StageInputs | None:
+    """Read every row and check model, data, rewards and lengths.
+
+    Returns None, all else being right, for a model of the hub that is not in the local cache.
+    """
+    path = config.model.path
+    is_local = not is_hub_name(path) or is_cached(path)
+    rows = load_stage_rows(config)
+    _check_rewards(rows)
+    if not is_local:
+        return None
+    encoder = ChatEncoder(path, local_files_only=True)
+    return encode_rows(config, rows, encoder, read_model_facts(path, local_files_only=True))
+
+
+def _check_rewards(rows: StageRows) -> None:
+    first_use = {row.reward: row for row in reversed((*rows.tasks, *rows.held_out))}
+    for name, row in sorted(first_use.items()):
+        try:
+            check_reward_names([name])
+        except ValueError as error:
+            raise DataError(f"{row.where}, field reward: {error}") from error
+
+
+def _rendered_row(inputs: StageInputs) -> str:
+    if inputs.examples:
+        return inputs.encoder.decode_with_special_tokens(inputs.examples[0].token_ids)
+    prompt = inputs.prompts[0]
+    rendered = inputs.encoder.decode_with_special_tokens(prompt.token_ids)
+    return (
+        f"{rendered}\nid {prompt.id}, reward {prompt.reward}, reference {prompt.reference!r:.200}"
+    )
