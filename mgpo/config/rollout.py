@@ -33,7 +33,9 @@ class RolloutConfig:
     max_batch_samples: int = 256
     """Sequences that one engine decodes at once."""
     timeout_s: float = 1800.0
-    """Longest wait for the next finished group, and for an engine to start or take weights."""
+    """Longest wait for the next finished group, and for an engine to take weights."""
+    start_timeout_s: float = 900.0
+    """Longest wait for an engine to load its model."""
     max_restarts: int = 3
     """Engines that may be replaced in one step before the run stops."""
 
@@ -48,6 +50,7 @@ class RolloutConfig:
         require_at_least("rollout.max_batch_samples", self.max_batch_samples, 1)
         require_at_least("rollout.max_restarts", self.max_restarts, 0)
         require_above("rollout.timeout_s", self.timeout_s, 0)
+        require_above("rollout.start_timeout_s", self.start_timeout_s, 0)
         require_above("rollout.temperature", self.temperature, 0)
         if self.top_p != 1.0:
             raise ValueError(f"rollout.top_p must be 1.0, got {self.top_p}: {_WHY_FULL}")

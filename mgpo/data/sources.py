@@ -10,7 +10,7 @@ from typing import Any
 from mgpo.config.errors import DataError
 
 _HUB_DATASET = re.compile(
-    r"(?P<name>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<config>[^:@]+))?(?::(?P<split>[^:@]+))?"
+    r"(?P<name>[\w.-]+/[\w.-]+)(?:@(?P<config>[^:@]+))?(?::(?P<split>[^:@]+))?"
 )
 _DEFAULT_SPLIT = "train"
 _PARQUET_BATCH_ROWS = 1024
@@ -96,10 +96,10 @@ def _is_file(source: str) -> bool:
 
 def _parse_hub(source: str) -> dict[str, str]:
     match = _HUB_DATASET.fullmatch(source)
-    if match is None:
+    if match is None or Path(source).is_file():
         raise DataError(
             f"{source}: data is a {' or '.join(_READERS)} file or a hub dataset written "
-            "NAME[@CONFIG][:SPLIT]"
+            "ORG/NAME[@CONFIG][:SPLIT]"
         )
     return match.groupdict()
 

@@ -157,7 +157,10 @@ class HfEngine:
                     )
                 target.copy_(tensor)
         self._policy_version = manifest.policy_version
-        digests = {name: tensor_digest(parameter) for name, parameter in parameters.items()}
+        return self._report()
+
+    def _report(self) -> LoadReport:
+        digests = {name: tensor_digest(value) for name, value in self._model.named_parameters()}
         return LoadReport(policy_version=self._policy_version, digests=digests)
 
     async def close(self) -> None:

@@ -69,7 +69,7 @@ class RolloutPool:
         self._counters = RolloutCounters()
         self._restarts_left = config.max_restarts
         self._workers = [self._new_actor() for _ in range(config.num_workers)]
-        self._wait("an engine to start", [worker.start.remote() for worker in self._workers])
+        self._await_start(self._workers)
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[Finished]:
         """Yield (index into `requests`, completions) as groups finish, in any order.
@@ -209,7 +209,7 @@ class RolloutPool:
         self._counters.restarts += 1
         ray.kill(self._workers[worker])
         self._workers[worker] = self._new_actor()
-        self._wait("a replaced engine to start", [self._workers[worker].start.remote()])
+        self._await_start([self._workers[worker]])
         if self._manifest is None:
             return None
         call = self._workers[worker].load_weights.remote(self._manifest)
@@ -294,6 +294,16 @@ class RolloutPool:
         from mgpo.rollout.worker import RolloutWorker
 
         return ray.remote(RolloutWorker).options(**self._options).remote(*self._spec)
+
+    def _await_start(self, workers: Sequence[Any]) -> None:
+        limit = self._config.start_timeout_s
+        try:
+            ray.get([worker.start.remote() for worker in workers], timeout=limit)
+        except ray.exceptions.GetTimeoutError as error:
+            raise RuntimeError(
+                f"rollout: an engine did not load its model within {limit:.0f} s "
+                "(rollout.start_timeout_s)"
+            ) from error
 
     def _wait(self, what: str, calls: list[Any]) -> list[Any]:
         try:

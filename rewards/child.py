@@ -1,0 +1,76 @@
+"""A grading process: answers one request at a time over a pipe until the pipe closes.
+
+Started as `python -m rewards.child FD` by rewards.killable_pool, which ends it by SIGKILL when a
+grading takes too long; nothing here needs to time out.
+"""
+
+import ctypes
+import resource
+import signal
+import sys
+import time
+import traceback
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+from rewards.registry import call, resolve, to_outcome
+from rewards.types import Outcome, ScoreRequest, error
+
+_PR_SET_PDEATHSIG = 1
+_RECURSION_LIMIT = 3000
+_MAX_TRACE_CHARS = 2000
+
+WarmUp = str
+"""A reward's name: import it now, so that the first grading's deadline does not pay for it."""
+
+
+def main() -> None:
+    """Serve until the parent closes its end."""
+    memory_bytes, correct_threshold = int(sys.argv[2]), float(sys.argv[3])
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    sys.setrecursionlimit(_RECURSION_LIMIT)
+    pipe: Connection[Any, Any] = Connection(int(sys.argv[1]))
+    while True:
+        try:
+            message: ScoreRequest | WarmUp = pipe.recv()
+        except EOFError:
+            return
+        if isinstance(message, str):
+            pipe.send(_warm_up(message))
+        else:
+            pipe.send(_grade(message, correct_threshold))
+
+
+def _warm_up(name: str) -> str:
+    """Return why a reward can't be used, or nothing."""
+    try:
+        warm = getattr(sys.modules[resolve(name).__module__], "warm_up", None)
+        if warm is not None:
+            warm()
+    except Exception as problem:  # a user's module may raise anything when imported
+        return f"{type(problem).__name__}: {problem}"
+    return ""
+
+
+def _grade(request: ScoreRequest, correct_threshold: float) -> Outcome:
+    started = time.perf_counter()
+    try:
+        result = call(
+            resolve(request.reward), request.response, request.reference, dict(request.fields)
+        )
+        outcome = to_outcome(result, correct_threshold)
+    except Exception as problem:  # a grader on untrusted text: its fault is an error, never a 0
+        outcome = error(
+            "exception",
+            exception=f"{type(problem).__name__}: {problem}"[:_MAX_TRACE_CHARS],
+            trace=traceback.format_exc()[-_MAX_TRACE_CHARS:],
+        )
+    return replace(outcome, time_s=time.perf_counter() - started)
+
+
+if __name__ == "__main__":
+    main()
