@@ -60,7 +60,11 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
             )
         chosen: Device = "cuda" if num_gpus and device != "cpu" else "cpu"
         logger.info(
-            "mgpo at %s on Ray %s, device %s, %d GPUs", _SOURCE_ROOT, ray.__version__, chosen, num_gpus
+            "mgpo at %s on Ray %s, device %s, %d GPUs",
+            _SOURCE_ROOT,
+            ray.__version__,
+            chosen,
+            num_gpus,
         )
         yield Cluster(device=chosen, num_gpus=num_gpus, num_cores=len(os.sched_getaffinity(0)))
     finally:

@@ -15,7 +15,9 @@ from mgpo.weight_sync.types import LoadReport, WeightManifest
 class ScriptedEngine:
     """Answers each seed with one token; misbehaves once per marker file, on one prompt."""
 
-    def __init__(self, folder: str, fault: str = "none", faulty_prompt: str = "", delay_s: float = 0.0):
+    def __init__(
+        self, folder: str, fault: str = "none", faulty_prompt: str = "", delay_s: float = 0.0
+    ):
         self._folder = Path(folder)
         self._fault = fault
         self._faulty_prompt = faulty_prompt
@@ -98,9 +100,7 @@ class FaultyPushEngine(HfEngine):
         if self._fault.startswith("skip"):
             self._policy_version = manifest.policy_version
             if self._fault == "skip_and_lie":
-                return LoadReport(
-                    policy_version=manifest.policy_version, digests=manifest.digests
-                )
+                return LoadReport(policy_version=manifest.policy_version, digests=manifest.digests)
             return self._report()
         head = parameters["model.embed_tokens.weight"].detach().clone()
         report = super()._take(manifest)

@@ -1,6 +1,7 @@
 """All learner ranks behind synchronous calls: batches in, metrics out."""
 
 import logging
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -52,6 +53,7 @@ class LearnerPool:
         `batch` holds the rows of each prompt; `first_update` is the number of updates made before,
         from which the learning rate follows.
         """
+        started = time.monotonic()
         num_updates = self._config.updates_per_batch
         if num_updates > 1:
             batch = self._with_old_logprobs(batch)
@@ -62,6 +64,7 @@ class LearnerPool:
             report, reductions = self._update_once(rows, objective, lr)
             reports.append(report)
             parts.append(reductions)
+        num_tokens = sum(len(row.token_ids) for group in batch for row in group)
         ran = [report for report in reports if not report.is_skipped] or reports
         return {
             **{key: reduction.value for key, reduction in merge_all(parts).items()},
@@ -69,7 +72,8 @@ class LearnerPool:
             "learner/update_to_weight_ratio": max(r.update_to_weight_ratio for r in reports),
             "learner/lr": reports[-1].lr,
             "learner/skipped_updates": sum(report.is_skipped for report in reports),
-            "learner/tokens": sum(len(row.token_ids) for group in batch for row in group),
+            "learner/tokens": num_tokens,
+            "learner/tokens_per_s": num_tokens / (time.monotonic() - started),
         }
 
     def _update_once(

@@ -68,14 +68,20 @@ class Decoder:
         for position in range(sampling.max_completion_tokens):
             ids_B, logprobs_B = sample_tokens(logits_BV, uniforms(seeds_B, position), sampling)
             is_stop_B = torch.isin(ids_B, self._stops)
-            done = self._append(rows, live, ids_B, logprobs_B, is_stop_B, sampling.max_completion_tokens)
+            done = self._append(
+                rows, live, ids_B, logprobs_B, is_stop_B, sampling.max_completion_tokens
+            )
             if is_aborted():
                 break
             for request_index in done:
                 unfinished[request_index] -= 1
                 if unfinished[request_index] == 0:
                     yield request_index, [r for r in rows if r.request_index == request_index]
-            kept = [slot for slot, row in enumerate(live) if row >= 0 and rows[row].finish_reason is None]
+            kept = [
+                slot
+                for slot, row in enumerate(live)
+                if row >= 0 and rows[row].finish_reason is None
+            ]
             if not kept:
                 return
             live = [row if row >= 0 and rows[row].finish_reason is None else -1 for row in live]

@@ -115,9 +115,7 @@ class RolloutPool:
             loads[dispatch.worker] += 1
             running.append(dispatch)
 
-    def _next_groups(
-        self, queue: deque[_Dispatch], running: list[_Dispatch]
-    ) -> Iterator[Finished]:
+    def _next_groups(self, queue: deque[_Dispatch], running: list[_Dispatch]) -> Iterator[Finished]:
         """Wait for the next event of any running dispatch and act on it."""
         by_stream = {dispatch.stream: dispatch for dispatch in running}
         patience = max(0.0, min(d.deadline for d in running) - time.monotonic())

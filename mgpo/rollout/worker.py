@@ -17,7 +17,9 @@ logger = logging.getLogger(__name__)
 class RolloutWorker:
     """Async actor around an Engine; a broken engine ends the process, so that no corpse answers."""
 
-    def __init__(self, engine_path: str, engine_arguments: dict[str, Any], num_threads: int) -> None:
+    def __init__(
+        self, engine_path: str, engine_arguments: dict[str, Any], num_threads: int
+    ) -> None:
         import torch
 
         torch.set_num_threads(num_threads)

@@ -1,6 +1,5 @@
 """The parts of a training stage, made from their sub-configs and closed in reverse order."""
 
-import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -21,8 +20,6 @@ from mgpo.tracking.run_dir import RunDir
 from mgpo.tracking.tracker import Tracker
 from mgpo.weight_sync.push import SharedMemorySync
 from rewards.service import RewardService
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,10 +67,8 @@ def assemble(
         stack.callback(weights.close)
         checkpoints = CheckpointStore(run_dir.checkpoints_dir, config.checkpoint)
         restored = checkpoints.restore(config.run.resume, learner.load)
-        tracker = stack.enter_context(
-            closing(Tracker(run_dir, config.tracking, total_steps=config.steps))
-        )
-        tracker.resume_from(restored.step if restored else None)
+        tracker = Tracker(run_dir, config, restored.step if restored else None)
+        stack.callback(tracker.close)
         state = restored or TrainState()
         weights.push(state.policy_version)
         yield StageParts(

@@ -37,7 +37,9 @@ def make_rows(count: int, seed: int = 0) -> list[TrainingRow]:
         prompt_len, completion_len = rng.randint(3, 20), rng.randint(1, 60)
         rows.append(
             TrainingRow(
-                token_ids=tuple(rng.randrange(VOCAB_SIZE) for _ in range(prompt_len + completion_len)),
+                token_ids=tuple(
+                    rng.randrange(VOCAB_SIZE) for _ in range(prompt_len + completion_len)
+                ),
                 prompt_len=prompt_len,
                 rollout_logprobs=tuple(rng.uniform(-6.5, -4.5) for _ in range(completion_len)),
                 advantage=rng.gauss(0, 1),

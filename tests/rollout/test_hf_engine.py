@@ -18,9 +18,7 @@ from mgpo.weight_sync.shared_memory import write_weights
 
 VOCAB_SIZE = 259
 STOP = 258
-FULL = SamplingParams(
-    temperature=1.0, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=24
-)
+FULL = SamplingParams(temperature=1.0, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=24)
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,7 @@ from mgpo.rollout.engine import GenerationRequest, SamplingParams
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_cluster")]
 
-SAMPLING = SamplingParams(
-    temperature=1.0, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=4
-)
+SAMPLING = SamplingParams(temperature=1.0, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=4)
 
 
 def make_requests(count):
