@@ -25,20 +25,7 @@ class ChatEncoder:
     """The tokenizer of a model folder (or hub name) and the format it was made for."""
 
     def __init__(self, model_path: str, *, local_files_only: bool = False) -> None:
-        from transformers import AutoTokenizer
-
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(
-                model_path, local_files_only=local_files_only
-            )
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise ConfigError(f"model.path {model_path}: no usable tokenizer: {reason}") from error
-        if self._tokenizer.chat_template is None:
-            raise ConfigError(
-                f"model.path {model_path}: the tokenizer has no chat template; add a "
-                "chat_template.jinja to the folder, e.g. that of the instruct model"
-            )
+        self._tokenizer = _load_tokenizer(model_path, local_files_only)
         self.turn_end_id = self._find_turn_end(model_path)
         self.stop_token_ids = frozenset(self._find_stop_ids(model_path, local_files_only))
 
@@ -148,3 +135,25 @@ class ChatEncoder:
             return
         if named is not None:
             yield from [named] if isinstance(named, int) else named
+
+
+def _load_tokenizer(model_path: str, local_files_only: bool) -> Any:
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(model_path, local_files_only=local_files_only)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ConfigError(f"model.path {model_path}: no usable tokenizer: {reason}") from error
+    if not tokenizer(_PROBE, add_special_tokens=False)["input_ids"]:
+        # transformers makes an empty tokenizer for a folder that has none
+        raise ConfigError(
+            f"model.path {model_path}: no usable tokenizer: it has no vocabulary; add "
+            "tokenizer.json and tokenizer_config.json to the folder"
+        )
+    if tokenizer.chat_template is None:
+        raise ConfigError(
+            f"model.path {model_path}: the tokenizer has no chat template; add a "
+            "chat_template.jinja to the folder, e.g. that of the instruct model"
+        )
+    return tokenizer

@@ -77,9 +77,9 @@ def _read_parquet(path: Path) -> Iterator[Record]:
 
 
 def _read_hub(source: str) -> Iterator[Record]:
+    parts = _parse_hub(source)
     import datasets
 
-    parts = _parse_hub(source)
     split = parts["split"] or _DEFAULT_SPLIT
     try:
         rows = datasets.load_dataset(parts["name"], parts["config"], split=split)

@@ -87,13 +87,11 @@ def test_vocabulary_is_the_tokenizers_not_the_padded_one(encoder: ChatEncoder) -
 def test_end_of_turn_comes_from_the_template_where_eos_is_another(folder: Path) -> None:
     """Qwen2.5 base models: eos is <|endoftext|>, turns end with <|im_end|>."""
     tokenizer = make_tokenizer(folder)
-    ids = dict(
-        zip(("end", "text"), tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"]))
-    )
+    end, text = tokenizer.convert_tokens_to_ids(["<|im_end|>", "<|endoftext|>"])
     _edit(folder / "tokenizer_config.json", eos_token="<|endoftext|>")
     encoder = ChatEncoder(str(folder))
-    assert encoder.turn_end_id == ids["end"]
-    assert encoder.stop_token_ids == {ids["end"], ids["text"]}
+    assert encoder.turn_end_id == end
+    assert encoder.stop_token_ids == {end, text}
 
 
 def test_template_without_an_end_of_turn_takes_eos(folder: Path) -> None:

