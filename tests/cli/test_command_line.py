@@ -1,7 +1,9 @@
 """`mgpo check` and the exit codes, run as a user would."""
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -64,7 +66,7 @@ def test_a_sound_experiment_is_ok(check: Check) -> None:
 
 
 def test_batch_table_by_hand(experiment: Path) -> None:
-    """Ten prompts of 19 + 12 ids and two of 19 + 14, each with 32 new ones: 65 at most, 2 in 130."""
+    """Ten prompts of 31 ids and two of 33, each with 32 new ones: 65 at most, 2 in 130."""
     overrides = [
         "rollout.group_size=5",
         "learner.num_ranks=2",
@@ -191,6 +193,22 @@ def test_errors_in_a_fresh_process_have_no_traceback(experiment: Path) -> None:
 def test_wrong_usage_is_one_line(arguments: tuple[str, ...]) -> None:
     done = _mgpo(*arguments)
     _assert_user_error((done.returncode, done.stdout, done.stderr), "--help")
+
+
+def test_interruption_has_its_own_exit_code(tmp_path: Path) -> None:
+    fifo = tmp_path / "experiment.yaml"
+    os.mkfifo(fifo)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mgpo", "check", str(fifo)],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with fifo.open("w"):  # opens once the command reads; it then waits for text
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == "interrupted: stopped by the user\n"
 
 
 def test_help_answers_within_a_second() -> None:
