@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mgpo.rollout.engine import EngineLimits, GenerationRequest
@@ -102,6 +103,8 @@ class FaultyPushEngine(HfEngine):
             if self._fault == "skip_and_lie":
                 return LoadReport(policy_version=manifest.policy_version, digests=manifest.digests)
             return self._report()
+        if self._fault == "drop_bucket":
+            manifest = replace(manifest, buckets=manifest.buckets[1:])
         head = parameters["model.embed_tokens.weight"].detach().clone()
         report = super()._take(manifest)
         if self._fault == "stale_head":

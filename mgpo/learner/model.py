@@ -57,8 +57,8 @@ class PolicyModel(nn.Module):
         A tied head appears once, under the embedding's name.
         """
         for name, parameter in self.causal_lm.named_parameters():
-            tensor = parameter.detach()
-            yield name, tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+            assert isinstance(parameter, DTensor), f"{name} is not in its sharded state"
+            yield name, parameter.detach().full_tensor()
 
 
 _LOGIT_CHANGES = ("final_logit_softcapping", "logit_scale", "logits_scaling")

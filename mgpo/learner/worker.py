@@ -111,6 +111,8 @@ class LearnerWorker:
             logprobs_N, _ = self._model(batch, self._setup.temperature)
             by_row = logprobs_N.split([row.num_trained_tokens for row in rows]) if rows else ()
             result.append([part.tolist() for part in by_row])
+        # Without a backward pass the root would stay whole, and later calls would see its old values.
+        self._model.reshard()
         return result
 
     def export_weights(

@@ -1,0 +1,132 @@
+"""A push that goes wrong in any way is caught and named; a right one is proved."""
+
+import os
+
+import fakes
+import pytest
+
+from mgpo.algorithm.policy_loss import batch_denominator
+from mgpo.config.algorithm import AlgorithmConfig
+from mgpo.config.learner import LearnerConfig
+from mgpo.config.model import ModelConfig
+from mgpo.config.rollout import RolloutConfig
+from mgpo.config.weight_sync import WeightSyncConfig
+from mgpo.learner.rows import TrainingRow
+from mgpo.learner.setup import LearnerSetup
+from mgpo.rollout.engine import GenerationRequest, SamplingParams
+
+pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.usefixtures("ray_cluster")]
+
+VOCAB_SIZE = 259
+OPTIONS = {
+    "num_cpus": 0,
+    "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join([".", "tests"])}},
+}
+CANARIES = [
+    GenerationRequest(
+        prompt_id="canary",
+        prompt_token_ids=(5, 6, 7, 8),
+        seeds=(1,),
+        sampling=SamplingParams(
+            temperature=0.7, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=8
+        ),
+    )
+]
+ROW = TrainingRow(
+    token_ids=tuple(range(40)), prompt_len=10, rollout_logprobs=(-5.0,) * 30, advantage=1.0
+)
+
+
+@pytest.fixture(scope="module")
+def model_path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model")
+    fakes.make_model(path, seed=3)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def learner(model_path):
+    from mgpo.learner.pool import LearnerPool
+
+    setup = LearnerSetup(
+        learner=LearnerConfig(lr=1e-2, warmup_steps=0),
+        model=ModelConfig(path=model_path, dtype="float32"),
+        algorithm=AlgorithmConfig(),
+        vocab_size=VOCAB_SIZE,
+        temperature=0.7,
+        device="cpu",
+        num_threads=1,
+    )
+    pool = LearnerPool(setup, total_updates=100, options=OPTIONS)
+    yield pool
+    pool.close()
+
+
+@pytest.fixture
+def make_sync(model_path, learner):
+    from mgpo.rollout.pool import RolloutPool
+    from mgpo.weight_sync.push import SharedMemorySync
+
+    opened = []
+
+    def make(fault="none", bucket_mib=1):
+        config = RolloutConfig(temperature=0.7)
+        pool = RolloutPool(
+            config,
+            "fake_engines:FaultyPushEngine",
+            {
+                "fault": fault,
+                "model_path": model_path,
+                "dtype": "float32",
+                "device": "cpu",
+                "config": config,
+                "vocab_size": VOCAB_SIZE,
+                "stop_token_ids": [258],
+                "pad_token_id": 0,
+            },
+            num_threads=1,
+            options=OPTIONS,
+        )
+        sync = SharedMemorySync(
+            WeightSyncConfig(bucket_mib=bucket_mib), learner, pool, CANARIES, "float32"
+        )
+        opened.extend([sync, pool])
+        return sync
+
+    yield make
+    for item in opened:
+        item.close()
+
+
+def update(learner):
+    assert batch_denominator([30], AlgorithmConfig()) == 1
+    metrics = learner.update([[ROW]], objective="policy", first_update=0)
+    assert metrics["learner/skipped_updates"] == 0
+
+
+def test_a_right_push_is_exact_and_fp32_logprobs_agree(make_sync, learner):
+    sync = make_sync()
+    sync.push(0)
+    update(learner)
+    metrics = sync.push(1)
+    assert metrics["sync/canary_gap_max"] <= 1e-4
+    assert sync.policy_version == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("skip", r"holds other bytes.*in 2\d of 2\d tensors: model\."),
+        ("skip_and_lie", r"canary 0 differs from the learner's log-probs"),
+        ("stale_head", r"in 1 of 2\d tensors: model\.embed_tokens\.weight"),
+        ("swapped", r"in 2 of 2\d tensors: model\.layers\.0\.mlp\.gate_proj\.weight, .*up_proj"),
+        ("drop_bucket", r"missing \['model\.embed_tokens\.weight'"),
+    ],
+)
+def test_a_planted_fault_is_caught_and_named(make_sync, learner, fault, message):
+    sync = make_sync(fault)
+    sync.push(0)
+    update(learner)
+    with pytest.raises(Exception, match=message):
+        sync.push(1)
+    assert sync.policy_version == 0
