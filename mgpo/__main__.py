@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return EXIT_USER_ERROR
     except (Interrupted, KeyboardInterrupt) as error:
-        print(f"interrupted: {error or 'stopped by the user'}", file=sys.stderr)
+        print(f"interrupted: {str(error) or 'stopped by the user'}", file=sys.stderr)
         return EXIT_INTERRUPTED
     return EXIT_DONE
 
