@@ -5,7 +5,7 @@ Shape suffixes: B live rows, R requests, L positions, V vocabulary.
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from transformers import PreTrainedModel
@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from mgpo.rollout.engine import GenerationRequest
 from mgpo.rollout.kv_cache import GrowingCache
 from mgpo.rollout.sampling_math import sample_tokens, uniforms
+from mgpo.types import FinishReason
 
 _COMPACT_BELOW = 0.8
 """Finished rows leave the batch once less than this share of it is alive."""
@@ -25,7 +26,28 @@ class DecodedRow:
     request_index: int
     token_ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
-    finish_reason: str | None = None
+    finish_reason: FinishReason | None = None
+
+
+Batch = list[tuple[int, GenerationRequest]]
+"""Index into a dispatch, and that request or a part of its seeds."""
+
+
+def split_into_batches(requests: Sequence[GenerationRequest], max_rows: int) -> Iterator[Batch]:
+    """Cut a dispatch into consecutive batches of at most `max_rows` rows and one SamplingParams."""
+    batch: Batch = []
+    num_rows = 0
+    for index, request in enumerate(requests):
+        for first in range(0, len(request.seeds), max_rows):
+            part = replace(request, seeds=request.seeds[first : first + max_rows])
+            is_full = num_rows + len(part.seeds) > max_rows
+            if batch and (is_full or part.sampling != batch[0][1].sampling):
+                yield batch
+                batch, num_rows = [], 0
+            batch.append((index, part))
+            num_rows += len(part.seeds)
+    if batch:
+        yield batch
 
 
 class Decoder:

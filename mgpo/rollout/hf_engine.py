@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from mgpo.config.rollout import RolloutConfig
-from mgpo.rollout.decoding import DecodedRow, Decoder
+from mgpo.rollout.decoding import DecodedRow, Decoder, split_into_batches
 from mgpo.rollout.engine import EngineLimits, GenerationRequest
 from mgpo.rollout.kv_cache import ENGINE_SDPA
 from mgpo.types import Completion
@@ -44,6 +44,7 @@ class HfEngine:
         self._stop_token_ids = sorted(stop_token_ids)
         self._pad_token_id = pad_token_id
         self._policy_version = 0
+        self._running: set[str] = set()
         self._aborted: set[str] = set()
         # One thread: the model computes one batch at a time, the event loop stays free.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="decode")
@@ -78,18 +79,17 @@ class HfEngine:
     async def generate(
         self, dispatch_id: str, requests: Sequence[GenerationRequest]
     ) -> AsyncIterator[Finished]:
-        """Yield groups as they finish. Raises ValueError for a prompt that the context can't hold."""
+        """Yield groups as they finish. Raises ValueError if the context can't hold a prompt."""
         for request in requests:
             self._check_length(request)
+        self._running.add(dispatch_id)
         loop = asyncio.get_running_loop()
         finished: asyncio.Queue[Finished | None] = asyncio.Queue()
 
         def run() -> None:
             try:
-                for index, rows in self._decoder.decode(
-                    requests, lambda: dispatch_id in self._aborted
-                ):
-                    loop.call_soon_threadsafe(finished.put_nowait, (index, self._completions(rows)))
+                for group in self._groups(requests, lambda: dispatch_id in self._aborted):
+                    loop.call_soon_threadsafe(finished.put_nowait, group)
             finally:
                 loop.call_soon_threadsafe(finished.put_nowait, None)
 
@@ -102,6 +102,20 @@ class HfEngine:
             self._aborted.add(dispatch_id)
             await asyncio.wait([work])
             self._aborted.discard(dispatch_id)
+            self._running.discard(dispatch_id)
+
+    def _groups(
+        self, requests: Sequence[GenerationRequest], is_aborted: Callable[[], bool]
+    ) -> Iterator[Finished]:
+        """Decode batch after batch; a group is finished with the last part of its seeds."""
+        rows_of: list[list[DecodedRow]] = [[] for _ in requests]
+        for batch in split_into_batches(requests, self._config.max_batch_samples):
+            parts = [part for _, part in batch]
+            for position, rows in self._decoder.decode(parts, is_aborted):
+                index = batch[position][0]
+                rows_of[index] += rows
+                if len(rows_of[index]) == len(requests[index].seeds):
+                    yield index, self._completions(rows_of[index])
 
     def _check_length(self, request: GenerationRequest) -> None:
         needed = len(request.prompt_token_ids) + request.sampling.max_completion_tokens
@@ -130,7 +144,8 @@ class HfEngine:
 
     async def abort(self, dispatch_id: str) -> None:
         """Let a running dispatch stop at its next token."""
-        self._aborted.add(dispatch_id)
+        if dispatch_id in self._running:
+            self._aborted.add(dispatch_id)
 
     async def load_weights(self, manifest: WeightManifest) -> LoadReport:
         """Copy new weights into the live model and digest what it now computes with."""

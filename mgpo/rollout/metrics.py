@@ -14,6 +14,7 @@ class RolloutCounters:
     busy_s: float = 0.0
     restarts: int = 0
     dropped_groups: int = 0
+    aborted_dispatches: int = 0
 
     def count(self, completions: Sequence[Completion]) -> None:
         """Count the tokens of a finished group."""
@@ -26,7 +27,8 @@ class RolloutCounters:
             "rollout/tokens_per_s": self.tokens / self.busy_s if self.busy_s else 0.0,
             "rollout/restarts": float(self.restarts),
             "rollout/dropped_groups": float(self.dropped_groups),
+            "rollout/aborted_dispatches": float(self.aborted_dispatches),
         }
-        self.tokens = self.restarts = self.dropped_groups = 0
+        self.tokens = self.restarts = self.dropped_groups = self.aborted_dispatches = 0
         self.busy_s = 0.0
         return metrics

@@ -9,7 +9,9 @@ import logging
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import ray
@@ -26,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 _MAX_ATTEMPTS = 2
 _ABORT_GRACE_S = 10.0
+_RSS_PATIENCE_S = 5.0
 Finished = tuple[int, tuple[Completion, ...]]
 
 
@@ -40,10 +43,8 @@ class _Dispatch:
     deadline: float = 0.0
     worker: int = -1
     stream: Any = None
-
-    @property
-    def name(self) -> str:
-        return f"{self.first}-{self.attempts}"
+    name: str = ""
+    """Never used twice, so that a late abort can't hit another dispatch."""
 
     @property
     def num_missing(self) -> int:
@@ -68,6 +69,8 @@ class RolloutPool:
         self._manifest: WeightManifest | None = None
         self._counters = RolloutCounters()
         self._restarts_left = config.max_restarts
+        self._dispatch_numbers = count()
+        self._killed: set[int] = set()
         self._workers = [self._new_actor() for _ in range(config.num_workers)]
         self._await_start(self._workers)
 
@@ -75,12 +78,14 @@ class RolloutPool:
         """Yield (index into `requests`, completions) as groups finish, in any order.
 
         A group that could not be generated in two attempts is dropped and counted. Raises
-        RuntimeError when more than `rollout.max_restarts` engines had to be replaced, ValueError for
-        a request that no engine can serve. If the caller stops early, what still runs is aborted.
+        RuntimeError when more than `rollout.max_restarts` engines had to be replaced, ValueError
+        for a request that no engine can serve. If the caller stops early, what runs is aborted.
         """
         if not requests:
             return
         self._restarts_left = self._config.max_restarts
+        for worker in sorted(self._killed):
+            self._replace(worker)
         limits = self._limits(len(requests[0].seeds))
         size = limits.requests_per_dispatch
         queue = deque(
@@ -108,6 +113,7 @@ class RolloutPool:
             dispatch = queue.popleft()
             dispatch.worker = loads.index(min(loads))
             dispatch.attempts += 1
+            dispatch.name = self._new_name()
             dispatch.stream = self._workers[dispatch.worker].generate.remote(
                 dispatch.name, dispatch.requests
             )
@@ -123,7 +129,7 @@ class RolloutPool:
         for stream in ready:
             dispatch = by_stream[stream]
             try:
-                index, completions = ray.get(next(stream))
+                index, completions = ray.get(next(dispatch.stream))
             except StopIteration:
                 running.remove(dispatch)
                 if dispatch.num_missing:
@@ -154,28 +160,19 @@ class RolloutPool:
                 dispatch.requests[0].prompt_id,
                 dispatch.worker,
             )
-            if self._has_stopped(dispatch):
+            if self._still_running([dispatch]):
+                self._lose_worker(dispatch.worker, queue, running, "is stuck")
+            else:
+                self._counters.aborted_dispatches += 1
                 running.remove(dispatch)
                 self._retry(dispatch, queue, "it missed its deadline")
-            else:
-                self._lose_worker(dispatch.worker, queue, running, "is stuck")
 
-    def _has_stopped(self, dispatch: _Dispatch) -> bool:
-        """Abort a dispatch and drain its stream; whether that worked within the grace period."""
-        try:
-            ray.get(
-                self._workers[dispatch.worker].abort.remote(dispatch.name), timeout=_ABORT_GRACE_S
-            )
-            end = time.monotonic() + _ABORT_GRACE_S
-            while time.monotonic() < end:
-                ready, _ = ray.wait([dispatch.stream], timeout=end - time.monotonic())
-                if ready:
-                    ray.get(next(dispatch.stream))
-        except StopIteration:
-            return True
-        except (ray.exceptions.GetTimeoutError, ray.exceptions.RayActorError):
-            return False
-        return False
+    def _still_running(self, dispatches: Sequence[_Dispatch]) -> list[_Dispatch]:
+        """Abort dispatches; return those whose streams don't end within the grace period."""
+        for dispatch in dispatches:
+            self._workers[dispatch.worker].abort.remote(dispatch.name)
+        end = time.monotonic() + _ABORT_GRACE_S
+        return [dispatch for dispatch in dispatches if not _has_ended(dispatch.stream, end)]
 
     def _retry(self, dispatch: _Dispatch, queue: deque[_Dispatch], why: str) -> None:
         if dispatch.attempts < _MAX_ATTEMPTS:
@@ -197,17 +194,25 @@ class RolloutPool:
         self._replace(worker)
 
     def _replace(self, worker: int) -> LoadReport | None:
-        """Start a new engine with the current weights; return its report on them."""
-        if self._restarts_left == 0:
-            raise RuntimeError(
-                f"more than rollout.max_restarts ({self._config.max_restarts}) engines failed within "
-                "one batch; the workers' logs under /tmp/ray/session_latest/logs say why"
-            )
-        self._restarts_left -= 1
-        self._counters.restarts += 1
-        ray.kill(self._workers[worker])
+        """Put a new engine with the current weights in a worker's place; return its report."""
+        while True:
+            if self._restarts_left == 0:
+                raise RuntimeError(
+                    f"more than rollout.max_restarts ({self._config.max_restarts}) engines failed "
+                    "within one batch; the workers' logs under /tmp/ray/session_latest/logs say why"
+                )
+            self._restarts_left -= 1
+            self._counters.restarts += 1
+            ray.kill(self._workers[worker])
+            try:
+                return self._start_anew(worker)
+            except ray.exceptions.RayActorError:
+                logger.error("rollout engine %d died again while it started", worker)
+
+    def _start_anew(self, worker: int) -> LoadReport | None:
         self._workers[worker] = self._new_actor()
         self._await_start([self._workers[worker]])
+        self._killed.discard(worker)
         if self._manifest is None:
             return None
         call = self._workers[worker].load_weights.remote(self._manifest)
@@ -217,24 +222,27 @@ class RolloutPool:
 
     def _abandon(self, running: list[_Dispatch]) -> None:
         """Leave no generation behind when the caller stops early."""
-        for dispatch in running:
-            if not self._has_stopped(dispatch):
-                ray.kill(self._workers[dispatch.worker])
-                self._workers[dispatch.worker] = self._new_actor()
-                self._workers[dispatch.worker].start.remote()
+        self._counters.aborted_dispatches += len(running)
+        for worker in {dispatch.worker for dispatch in self._still_running(running)}:
+            logger.error("rollout engine %d does not stop: ending it", worker)
+            ray.kill(self._workers[worker])
+            # Replaced when it is needed next: the caller may be about to leave.
+            self._killed.add(worker)
 
     def load_weights(self, manifest: WeightManifest) -> list[LoadReport]:
         """Make every engine take new weights; a dead one is replaced first."""
         self._manifest = manifest
         self._restarts_left = self._config.max_restarts
         calls = [worker.load_weights.remote(manifest) for worker in self._workers]
-        reports: list[LoadReport | None] = []
+        reports: list[LoadReport] = []
         for index, call in enumerate(calls):
             try:
                 reports.append(self._wait("an engine to take weights", [call])[0])
             except ray.exceptions.RayActorError:
                 logger.error("rollout engine %d died before a push: replacing it", index)
-                reports.append(self._replace(index))
+                report = self._replace(index)
+                assert report is not None, "the manifest is known, so the new engine loaded it"
+                reports.append(report)
         return reports
 
     def generate_on_each(
@@ -254,21 +262,31 @@ class RolloutPool:
     def _answers(
         self, worker: int, requests: Sequence[GenerationRequest]
     ) -> list[tuple[Completion, ...]]:
-        stream = self._workers[worker].generate.remote("canary", requests)
+        stream = self._workers[worker].generate.remote(self._new_name(), requests)
         groups: dict[int, tuple[Completion, ...]] = {}
         for _ in requests:
             ready, _ = ray.wait([stream], timeout=self._config.timeout_s)
             if not ready:
                 raise RuntimeError(
-                    f"rollout: waited {self._config.timeout_s:.0f} s (rollout.timeout_s) for a canary"
+                    f"rollout: waited {self._config.timeout_s:.0f} s (rollout.timeout_s) "
+                    "for a canary"
                 )
             index, completions = ray.get(next(stream))
             groups[index] = completions
         return [groups[index] for index in range(len(requests))]
 
     def metrics(self) -> dict[str, float]:
-        """Return what happened since the last call."""
-        return self._counters.take()
+        """Return what happened since the last call, and each engine's peak memory.
+
+        An engine that does not answer at once has no figure.
+        """
+        calls = {worker.rss_mib.remote(): index for index, worker in enumerate(self._workers)}
+        answered, _ = ray.wait(list(calls), num_returns=len(calls), timeout=_RSS_PATIENCE_S)
+        metrics = self._counters.take()
+        for call in answered:
+            with suppress(ray.exceptions.RayActorError):
+                metrics[f"rollout/rss_mib_{calls[call]}"] = ray.get(call)
+        return metrics
 
     def worker_pids(self) -> list[int]:
         """Process ids of the engines' actors."""
@@ -287,6 +305,9 @@ class RolloutPool:
                 except ray.exceptions.RayActorError:
                     self._replace(index)
         raise RuntimeError("no rollout engine answers")
+
+    def _new_name(self) -> str:
+        return str(next(self._dispatch_numbers))
 
     def _new_actor(self) -> Any:
         from mgpo.rollout.worker import RolloutWorker
@@ -310,3 +331,15 @@ class RolloutPool:
             raise RuntimeError(
                 f"rollout: waited {self._config.timeout_s:.0f} s (rollout.timeout_s) for {what}"
             ) from error
+
+
+def _has_ended(stream: Any, end: float) -> bool:
+    """Drain a stream; False if the time is over before its end, or its actor is dead."""
+    try:
+        while ray.wait([stream], timeout=max(0.0, end - time.monotonic()))[0]:
+            ray.get(next(stream))
+    except (StopIteration, ray.exceptions.RayTaskError):
+        return True
+    except ray.exceptions.RayActorError:
+        return False
+    return False

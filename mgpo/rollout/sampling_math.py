@@ -22,7 +22,7 @@ def uniforms(seeds_B: torch.Tensor, position: int) -> torch.Tensor:
     state_B = (state_B ^ _shift_right(state_B, 30)) * _MIX_1
     state_B = (state_B ^ _shift_right(state_B, 27)) * _MIX_2
     state_B = state_B ^ _shift_right(state_B, 31)
-    return _shift_right(state_B, 40).float() / 2**24
+    return _shift_right(state_B, 11).double() / 2**53
 
 
 def _shift_right(values: torch.Tensor, bits: int) -> torch.Tensor:
@@ -33,17 +33,18 @@ def _shift_right(values: torch.Tensor, bits: int) -> torch.Tensor:
 def sample_tokens(
     logits_BV: torch.Tensor, uniforms_B: torch.Tensor, sampling: SamplingParams
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return ids (B) drawn by inverse CDF and their log-probs (B) under the distribution drawn from.
+    """Return ids (B) drawn by inverse CDF, and their log-probs (B) under what was drawn from.
 
     `logits_BV` holds sampleable ids only. Filters apply in the order temperature, top-k, top-p,
-    min-p, as vLLM applies them.
+    min-p, as vLLM applies them. The CDF is in float64: with 150,000 ids, the rounding of float32
+    would rival the probability of rare ones.
     """
     logprobs_BV = (logits_BV.float() / sampling.temperature).log_softmax(-1)
     if sampling.top_k > 0 or sampling.top_p < 1.0 or sampling.min_p > 0.0:
         logprobs_BV = _filtered(logprobs_BV, sampling).log_softmax(-1)
-    cdf_BV = logprobs_BV.exp().cumsum(-1)
-    # Scaled by the last entry, so that rounding in the sum can never leave the vocabulary; the first
-    # entry strictly above the draw has a probability above zero.
+    cdf_BV = logprobs_BV.double().exp().cumsum(-1)
+    # Scaled by the last entry, so that rounding in the sum can never leave the vocabulary; the
+    # first entry strictly above the draw has a probability above zero.
     draws_B1 = (uniforms_B * cdf_BV[:, -1])[:, None]
     ids_B1 = torch.searchsorted(cdf_BV, draws_B1, right=True)
     return ids_B1[:, 0], logprobs_BV.gather(-1, ids_B1)[:, 0]

@@ -4,6 +4,7 @@ import asyncio
 import importlib
 import logging
 import os
+import resource
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -57,6 +58,10 @@ class RolloutWorker:
         """Take new weights."""
         return await self._engine.load_weights(manifest)
 
+    async def rss_mib(self) -> float:
+        """Peak memory of this process."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
     async def pid(self) -> int:
         """Process id, for logs and tests."""
         return os.getpid()
@@ -70,7 +75,8 @@ def _check(request: GenerationRequest, completions: Sequence[Completion]) -> Non
     """Hold every engine to the protocol: one log-prob per token, and a completion per seed."""
     if len(completions) != len(request.seeds):
         raise RuntimeError(
-            f"prompt {request.prompt_id}: {len(completions)} completions for {len(request.seeds)} seeds"
+            f"prompt {request.prompt_id}: {len(completions)} completions "
+            f"for {len(request.seeds)} seeds"
         )
     for done in completions:
         if len(done.token_ids) != len(done.rollout_logprobs) or not all(
@@ -78,5 +84,6 @@ def _check(request: GenerationRequest, completions: Sequence[Completion]) -> Non
         ):
             raise RuntimeError(
                 f"prompt {request.prompt_id}: log-probs don't fit the sampled tokens "
-                f"({len(done.rollout_logprobs)} for {len(done.token_ids)}, finite and <= 0 required)"
+                f"({len(done.rollout_logprobs)} for {len(done.token_ids)}, finite and <= 0 "
+                "required)"
             )
