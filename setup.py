@@ -7,7 +7,7 @@ from setuptools import find_packages, setup
 setup(
     name="mgpo",
     version="0.1.0",
-    description="The open training stack for small reasoning models: MGPO reinforcement learning on Ray",
+    description="Open training stack for small reasoning models: MGPO reinforcement learning on Ray",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
@@ -20,10 +20,17 @@ setup(
         "transformers>=5.0",
         "omegaconf>=2.4",
         "datasets>=4.0",
-        "wandb>=0.22",
+        "wandb>=0.31",  # Settings(finish_timeout)
         "math-verify>=0.9,<0.10",
         "xxhash>=3.4",  # digests of pushed weights
         "zstandard>=0.22",  # samples/step_*.jsonl.zst
+        # Came with the packages above, and are imported by us too.
+        "huggingface_hub",
+        "jinja2",
+        "numpy",
+        "pyarrow",
+        "PyYAML",
+        "tqdm",
     ],
     extras_require={
         "vllm": ["vllm"],

@@ -46,6 +46,16 @@ def read_records(source: str) -> Iterator[Record]:
     yield from _READERS[path.suffix](path)
 
 
+def is_at_hand(source: str) -> bool:
+    """Whether a source needs no download: a file, or a hub dataset in the local cache."""
+    if _is_file(source):
+        return True
+    from datasets import config
+
+    folder = _parse_hub(source)["name"].replace("/", "___")
+    return (Path(config.HF_DATASETS_CACHE) / folder).is_dir()
+
+
 def _read_jsonl(path: Path) -> Iterator[Record]:
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):

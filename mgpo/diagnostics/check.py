@@ -1,23 +1,27 @@
 """`mgpo check`: what can be known about an experiment without a GPU and without Ray."""
 
+from collections.abc import Sequence
+
 from mgpo.config.errors import DataError
 from mgpo.config.load import config_to_yaml
 from mgpo.config.stages import StageConfig
 from mgpo.data.chat import ChatEncoder
 from mgpo.data.inputs import StageInputs, StageRows, encode_rows, load_stage_rows
 from mgpo.data.model_files import is_cached, is_hub_name, read_model_facts
+from mgpo.data.sources import is_at_hand
 from mgpo.diagnostics.batch_plan import batch_table, plan_batches
 from rewards.service import check_reward_names
 
 
 def run(config: StageConfig) -> str:
     """Validate an experiment and return what it resolves to. Raises UserError."""
-    inputs = validate_inputs(config)
     parts = [f"# resolved configuration\n{config_to_yaml(config).rstrip()}"]
+    absent = _not_at_hand(config)
+    inputs = validate_inputs(config, absent)
     if inputs is None:
         parts.append(
-            f"# model\n{config.model.path} is not in the local cache: it is fetched at the start.\n"
-            "Its chat template and the lengths of prompts in its tokens were not looked at."
+            f"# not looked at\n{', '.join(absent)}: fetched from the hub at the start.\n"
+            "Rows, chat template and lengths in tokens are checked then, before anything runs."
         )
     else:
         parts.append(f"# batches\n{batch_table(plan_batches(config, inputs))}")
@@ -25,19 +29,32 @@ def run(config: StageConfig) -> str:
     return "\n\n".join([*parts, "ok"])
 
 
-def validate_inputs(config: StageConfig) -> StageInputs | None:
-    """Read every row and check model, data, rewards and lengths.
+def validate_inputs(config: StageConfig, absent: Sequence[str]) -> StageInputs | None:
+    """Read every row and check model, data, rewards and lengths, as far as they are at hand.
 
-    Returns None, all else being right, for a model of the hub that is not in the local cache.
+    Returns None, all else being right, if anything of the hub is not in the local cache.
     """
     path = config.model.path
-    is_local = not is_hub_name(path) or is_cached(path)
+    if any(source in absent for source in _data_sources(config)):
+        return None
     rows = load_stage_rows(config)
     _check_rewards(rows)
-    if not is_local:
+    if path in absent:
         return None
     encoder = ChatEncoder(path, local_files_only=True)
     return encode_rows(config, rows, encoder, read_model_facts(path, local_files_only=True))
+
+
+def _not_at_hand(config: StageConfig) -> list[str]:
+    """Return what would have to be downloaded."""
+    absent = [source for source in _data_sources(config) if not is_at_hand(source)]
+    if is_hub_name(config.model.path) and not is_cached(config.model.path):
+        absent.append(config.model.path)
+    return absent
+
+
+def _data_sources(config: StageConfig) -> list[str]:
+    return [source for source in (config.data.train, config.data.eval) if source is not None]
 
 
 def _check_rewards(rows: StageRows) -> None:

@@ -51,14 +51,21 @@ class PolicyModel(nn.Module):
             chunk_tokens=self.chunk_tokens,
         )
 
+    def layers(self) -> nn.ModuleList:
+        """The decoder layers: the units of sharding and of activation checkpointing."""
+        layers = self.causal_lm.base_model.layers
+        assert isinstance(layers, nn.ModuleList)
+        return layers
+
     def named_full_tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield (name in the causal LM, whole fp32 tensor); a collective on every rank.
 
         A tied head appears once, under the embedding's name.
         """
         for name, parameter in self.causal_lm.named_parameters():
-            assert isinstance(parameter, DTensor), f"{name} is not in its sharded state"
-            yield name, parameter.detach().full_tensor()
+            shard_of = parameter.detach()
+            assert isinstance(shard_of, DTensor), f"{name} is not in its sharded state"
+            yield name, shard_of.full_tensor()
 
 
 _LOGIT_CHANGES = ("final_logit_softcapping", "logit_scale", "logits_scaling")
@@ -93,7 +100,7 @@ def load_causal_lm(
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
-    return model
+    return nn.Module.to(model, device)
 
 
 def _attention_for(device: torch.device, compute_dtype: torch.dtype) -> str:
@@ -113,7 +120,7 @@ def shard(
     if activation_checkpointing:
         model.causal_lm.gradient_checkpointing_enable({"use_reentrant": False})
     policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
-    for layer in model.causal_lm.base_model.layers:
+    for layer in model.layers():
         fully_shard(layer, mesh=mesh, mp_policy=policy)
     # Embedding, norm and head stay whole between forward and backward: the head's backward reads them.
     fully_shard(model, mesh=mesh, mp_policy=policy, reshard_after_forward=False)

@@ -38,7 +38,7 @@ class LearnerPool:
         self._algorithm = setup.algorithm
         self._total_updates = total_updates
         actor = ray.remote(LearnerWorker).options(**options)
-        self._ranks = [actor.remote(setup) for _ in range(self._config.num_ranks)]
+        self._ranks: list[Any] = [actor.remote(setup) for _ in range(self._config.num_ranks)]
         address = self._wait("an address", [self._ranks[0].address.remote()])[0]
         num_ranks = len(self._ranks)
         started = [rank.start.remote(i, num_ranks, address) for i, rank in enumerate(self._ranks)]

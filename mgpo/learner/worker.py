@@ -8,12 +8,14 @@ import socket
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule
 
 from mgpo.algorithm.reductions import Reductions, merge_all
 from mgpo.learner.batch import pack_rows
@@ -61,7 +63,7 @@ class LearnerWorker:
             timeout=timedelta(seconds=setup.learner.timeout_s),
         )
         dtype: torch.dtype = getattr(torch, setup.model.dtype)
-        causal_lm = load_causal_lm(setup.model.path, self._device, dtype).to(self._device)
+        causal_lm = load_causal_lm(setup.model.path, self._device, dtype)
         chunk = setup.learner.head_chunk_tokens or chunk_tokens_from_budget(
             setup.vocab_size, setup.learner.head_chunk_mib
         )
@@ -112,6 +114,7 @@ class LearnerWorker:
             by_row = logprobs_N.split([row.num_trained_tokens for row in rows]) if rows else ()
             result.append([part.tolist() for part in by_row])
         # Without a backward pass the root would stay whole, and later calls would see its old values.
+        assert isinstance(self._model, FSDPModule)
         self._model.reshard()
         return result
 
@@ -135,7 +138,7 @@ class LearnerWorker:
     def load(self, directory: Path) -> None:
         """Restore what `save` wrote, also under another number of ranks."""
         model_state, optimizer_state = get_state_dict(self._model, self._optimizer.adamw)
-        state = {"model": model_state, "optimizer": optimizer_state}
+        state: dict[str, Any] = {"model": model_state, "optimizer": optimizer_state}
         dcp.load(state, checkpoint_id=directory)
         set_state_dict(
             self._model,

@@ -7,4 +7,4 @@ import xxhash
 def tensor_digest(tensor: torch.Tensor) -> str:
     """Return the xxh3_128 hex digest of a tensor's contiguous bytes."""
     flat = tensor.detach().contiguous().cpu().reshape(-1)
-    return str(xxhash.xxh3_128_hexdigest(flat.view(torch.uint8).numpy()))
+    return xxhash.xxh3_128_hexdigest(flat.view(torch.uint8).numpy().data)

@@ -49,7 +49,7 @@ def _write_bucket(named_tensors: list[tuple[str, torch.Tensor]], path: Path) -> 
                     digest=tensor_digest(tensor),
                 )
             )
-            file.write(tensor.reshape(-1).view(torch.uint8).numpy())
+            file.write(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return Bucket(path=str(path), tensors=tuple(records))
 
 

@@ -1,0 +1,149 @@
+"""A run that was killed, at any moment, ends as the undisturbed one, to the bit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import fakes
+import pytest
+
+pytestmark = [pytest.mark.ray, pytest.mark.slow]
+
+TESTS = Path(__file__).parent.parent
+STEPS = 10
+RAGGED = ("time/", "rollout/tokens_per_s", "learner/tokens_per_s", "rollout/restarts")
+"""Keys that may differ: times, speeds, and the count of the fault itself."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("resume")
+    fakes.make_model(path / "model", seed=2)
+    rows = [
+        {
+            "id": f"r{i}",
+            "prompt": f"say {i}",
+            "reference": "none",
+            "reward": "fake_rewards.even_length",
+        }
+        for i in range(30)
+    ]
+    (path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (path / "eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:4]))
+    (path / "rl.yaml").write_text(
+        f"""
+stage: rl
+steps: {STEPS}
+run: {{name: undisturbed, dir: {path}}}
+model: {{path: {path}/model, dtype: float32}}
+data: {{train: {path}/train.jsonl, eval: {path}/eval.jsonl, prompts_per_step: 4}}
+rollout: {{group_size: 4, max_completion_tokens: 40, max_batch_samples: 8}}
+reward: {{processes_per_worker: 1}}
+learner: {{lr: 1.0e-3, warmup_steps: 2}}
+eval: {{every: 4, samples_per_prompt: 2}}
+checkpoint: {{every: 2, keep_last: 2}}
+tracking: {{wandb: disabled}}
+"""
+    )
+    return path
+
+
+def run(folder, name, *overrides, fault=None):
+    """Run the command in a process of its own; return its exit code."""
+    command = [sys.executable, "-m", "mgpo", "rl"]
+    if fault:
+        script = TESTS / "integration" / "driver_with_faults.py"
+        command = [sys.executable, str(script), *map(str, fault)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
+    environment.pop("RAY_ADDRESS", None)
+    done = subprocess.run(
+        [*command, str(folder / "rl.yaml"), f"run.name={name}", *overrides],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    (folder / f"{name}.log").write_text(done.stdout + done.stderr)
+    return done.returncode
+
+
+def stable(folder, name):
+    """Return the metrics of a run without what may differ."""
+    records = []
+    for line in (folder / name / "metrics.jsonl").read_text().splitlines():
+        record = json.loads(line)
+        records.append({k: v for k, v in record.items() if not k.startswith(RAGGED)})
+    return records
+
+
+def final_weights(folder, name):
+    return (folder / name / "final" / "model.safetensors").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def undisturbed(folder):
+    assert run(folder, "undisturbed") == 0, (folder / "undisturbed.log").read_text()[-3000:]
+    metrics = stable(folder, "undisturbed")
+    assert [record["step"] for record in metrics] == list(range(STEPS + 1))
+    assert any(record.get("learner/grad_norm", 0) > 0 for record in metrics)
+    return metrics
+
+
+def assert_equals_undisturbed(folder, name, undisturbed):
+    assert stable(folder, name) == undisturbed
+    assert final_weights(folder, name) == final_weights(folder, "undisturbed")
+
+
+def test_five_steps_and_five_resumed_are_ten(folder, undisturbed):
+    assert run(folder, "halves", "steps=5", "checkpoint.every=5") == 0
+    assert run(folder, "halves", "run.resume=must") == 0
+    # The shorter run evaluates after its own last step, which the longer one does not.
+    halves = [
+        {k: v for k, v in record.items() if not k.startswith("eval/") or record["step"] % 4 == 0
+         or record["step"] == STEPS}
+        for record in stable(folder, "halves")
+    ]  # fmt: skip
+    assert halves == undisturbed
+    assert final_weights(folder, "halves") == final_weights(folder, "undisturbed")
+
+
+def test_kills_at_three_moments_leave_no_trace(folder, undisturbed):
+    killed = -signal.SIGKILL
+    assert run(folder, "killed", fault=("mid_step", 4)) == killed
+    assert [record["step"] for record in stable(folder, "killed")] == [0, 1, 2, 3]
+    assert run(folder, "killed", fault=("before_save", 6)) == killed
+    assert run(folder, "killed", fault=("during_save", 8)) == killed
+    checkpoints = folder / "killed" / "checkpoints"
+    assert [path.name for path in checkpoints.glob(".writing_*")] == [".writing_step_000008"]
+    assert run(folder, "killed", "run.resume=must") == 0
+    assert_equals_undisturbed(folder, "killed", undisturbed)
+    assert sorted(path.name for path in checkpoints.iterdir()) == ["step_000008", "step_000010"]
+
+
+def test_a_killed_rollout_actor_costs_nothing_but_time(folder, undisturbed):
+    assert run(folder, "survivor", fault=("rollout_actor", 3)) == 0
+    assert "replacing it" in (folder / "survivor.log").read_text()
+    assert_equals_undisturbed(folder, "survivor", undisturbed)
+
+
+def test_an_interrupted_run_saves_its_state_and_continues(folder, undisturbed):
+    command = [sys.executable, "-m", "mgpo", "rl", str(folder / "rl.yaml"), "run.name=interrupted"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
+    environment.pop("RAY_ADDRESS", None)
+    process = subprocess.Popen(
+        command, env=environment, cwd=folder, stderr=subprocess.PIPE, text=True
+    )
+    for line in process.stderr:
+        if "step 3/" in line:
+            process.send_signal(signal.SIGTERM)
+            break
+    rest = process.stderr.read()
+    assert process.wait(timeout=120) == 130, rest
+    newest = max((folder / "interrupted" / "checkpoints").glob("step_*"))
+    assert int(newest.name.removeprefix("step_")) >= 3
+    assert run(folder, "interrupted", "run.resume=must") == 0
+    assert_equals_undisturbed(folder, "interrupted", undisturbed)
