@@ -24,9 +24,10 @@ def weigh_groups(groups: Sequence[Group], config: AlgorithmConfig) -> list[Group
 
 
 def _weigh(group: Group, config: AlgorithmConfig) -> Group:
-    """A_i = w (r_i - mean r) / (std r + floor), ddof 1; exactly 0 in a flat group.
+    """A_i = w ((r_i - mean r) / (std r + floor)), ddof 1; exactly 0 in a flat group.
 
     The weight multiplies the normalised advantage: as a factor on the rewards it would cancel.
+    Multiplying last keeps w = 1 equal to GRPO to the bit.
     """
     if config.accuracy_source == "prior":
         accuracy = prior_accuracy(group.prompt)
@@ -36,9 +37,9 @@ def _weigh(group: Group, config: AlgorithmConfig) -> Group:
     flat = is_flat(group.samples)
     rewards = [sample.reward for sample in group.samples]
     mean = fmean(rewards)
-    scale = 0.0 if flat else weight / (stdev(rewards) + config.std_floor)
+    spread = 0.0 if flat else stdev(rewards) + config.std_floor
     samples = tuple(
-        replace(sample, advantage=(sample.reward - mean) * scale if scale else 0.0)
+        replace(sample, advantage=weight * ((sample.reward - mean) / spread) if spread else 0.0)
         for sample in group.samples
     )
     return replace(

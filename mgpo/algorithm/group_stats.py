@@ -35,7 +35,7 @@ def prior_accuracy(prompt: Prompt) -> float:
     Raises ValueError naming the prompt and the missing field.
     """
     for name in _PRIOR_FIELDS:
-        if name not in prompt.fields:
+        if prompt.fields.get(name) is None:
             raise ValueError(
                 f"prompt {prompt.id} has no field `{name}`, which algorithm.accuracy_source=prior "
                 f"needs (with {', '.join(_PRIOR_FIELDS)}); use accuracy_source=group without them"

@@ -1,4 +1,7 @@
-"""The MGPO weight: how much a prompt teaches at the policy's present accuracy (MGPO reports, "MGPO")."""
+"""The MGPO weight: how much a prompt teaches at the policy's present accuracy.
+
+Source: MGPO reports, arXiv 2511.06221 and 2606.16140.
+"""
 
 import math
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from mgpo.algorithm.mismatch import mismatch_weights
+from mgpo.algorithm.mismatch import bounded_exp, mismatch_weights
 from mgpo.algorithm.reductions import Max, Mean, Reductions
 from mgpo.config.algorithm import AlgorithmConfig
 
@@ -30,12 +30,15 @@ def batch_denominator(num_trained_S: Sequence[int], config: AlgorithmConfig) -> 
 
 
 def token_scales(
-    num_trained_S: torch.Tensor, sample_index_N: torch.Tensor, config: AlgorithmConfig
+    num_trained_S: torch.Tensor,
+    sample_index_N: torch.Tensor,
+    config: AlgorithmConfig,
+    dtype: torch.dtype = torch.float32,
 ) -> torch.Tensor:
     """Return each token's share of its sample: 1/|y_i| for sample_mean, 1 for token_mean."""
     if config.aggregation == "token_mean":
-        return torch.ones_like(sample_index_N, dtype=torch.float32)
-    return num_trained_S[sample_index_N].reciprocal()
+        return torch.ones_like(sample_index_N, dtype=dtype)
+    return num_trained_S.to(dtype)[sample_index_N].reciprocal()
 
 
 def clipped_losses(
@@ -45,7 +48,7 @@ def clipped_losses(
     config: AlgorithmConfig,
 ) -> torch.Tensor:
     """Return -min(rho A, clip(rho, 1 - low, 1 + high) A) of each token, rho = pi / pi_old."""
-    ratio_N = (logprobs_N - old_logprobs_N).exp()
+    ratio_N = bounded_exp(logprobs_N - old_logprobs_N)
     clipped_N = ratio_N.clamp(1 - config.clip_low, 1 + config.clip_high)
     return -torch.minimum(ratio_N * advantages_N, clipped_N * advantages_N)
 
@@ -72,18 +75,20 @@ def policy_metrics(
 ) -> Reductions:
     """Return the shares of tokens whose gradient the clip removes, and the size of the step.
 
-    approx_kl is mean(rho - 1 - ln rho), an estimate of KL(pi_old || pi).
+    approx_kl is mean(rho - 1 - ln rho), an estimate of KL(pi_old || pi), in float64: in float32 the
+    difference of a small step is all rounding.
     """
     count = logprobs_N.numel()
     if count == 0:
         return {}
-    log_ratio_N = (logprobs_N - old_logprobs_N).detach()
-    ratio_N = log_ratio_N.exp()
+    log_ratio_N = (logprobs_N.detach() - old_logprobs_N).double()
+    ratio_N = bounded_exp(log_ratio_N)
     is_low_N = (ratio_N < 1 - config.clip_low) & (advantages_N < 0)
     is_high_N = (ratio_N > 1 + config.clip_high) & (advantages_N > 0)
     return {
         "loss/clip_low_share": Mean(float(is_low_N.sum()), count),
         "loss/clip_high_share": Mean(float(is_high_N.sum()), count),
         "loss/approx_kl": Mean(float((ratio_N - 1 - log_ratio_N).sum()), count),
+        "loss/ratio_mean": Mean(float(ratio_N.sum()), count),
         "loss/ratio_max": Max(float(ratio_N.max())),
     }

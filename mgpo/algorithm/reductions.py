@@ -56,7 +56,7 @@ class Max:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveShare:
-    """Effective sample size of importance weights as a share of their number: (sum w)^2 / (n sum w^2)."""
+    """Effective sample size of importance weights over their number: (sum w)^2 / (n sum w^2)."""
 
     total: float
     total_sq: float
@@ -71,7 +71,9 @@ class EffectiveShare:
     @property
     def value(self) -> float:
         """In (0, 1]; 1 over nothing."""
-        return self.total**2 / (self.count * self.total_sq) if self.total_sq else 1.0
+        if not self.total_sq:
+            return 1.0
+        return min(1.0, self.total**2 / (self.count * self.total_sq))
 
 
 Reduction = Mean | Sum | Max | EffectiveShare

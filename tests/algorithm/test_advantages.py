@@ -66,18 +66,17 @@ def test_gamma_zero_equals_grpo_to_the_bit():
         if len(set(values)) == 1:
             assert advantages(group) == [0.0] * 16
         else:
-            scale = 1.0 / (stdev(values) + 1e-6)
-            assert advantages(group) == [(v - fmean(values)) * scale for v in values]
+            spread = stdev(values) + 1e-6
+            assert advantages(group) == [(v - fmean(values)) / spread for v in values]
 
 
 def test_the_weight_multiplies_the_advantage_not_the_reward():
     plain, weighted = (
-        weigh_groups([make_group([1, 0, 0, 0])], AlgorithmConfig(gamma=gamma))[0]
-        for gamma in (0.0, 4.0)
+        weigh_groups([make_group([1, 0, 0, 0, 0, 1, 0])], AlgorithmConfig(gamma=gamma))[0]
+        for gamma in (0.0, 8.0)
     )
     assert [s.reward for s in plain.samples] == [s.reward for s in weighted.samples]
-    expected = [weighted.mgpo_weight * value for value in advantages(plain)]
-    assert advantages(weighted) == pytest.approx(expected, rel=1e-12)
+    assert advantages(weighted) == [weighted.mgpo_weight * value for value in advantages(plain)]
     assert weighted.mgpo_weight < 0.6
 
 
@@ -132,9 +131,42 @@ def test_prior_accuracy_comes_from_the_row():
     assert weighed.mgpo_weight == 1.0
 
 
-def test_prior_without_the_rows_field_names_prompt_and_field():
-    with pytest.raises(ValueError, match="prompt q has no field `accuracy`"):
-        weigh_groups([make_group([1, 0])], AlgorithmConfig(accuracy_source="prior"))
+@pytest.mark.parametrize("field", ["accuracy", "accuracy_n", "accuracy_model"])
+@pytest.mark.parametrize("hole", ["absent", "null"])
+def test_prior_without_a_field_of_the_row_names_prompt_and_field(field, hole):
+    fields = {"accuracy": 0.5, "accuracy_n": 8, "accuracy_model": "m"}
+    if hole == "absent":
+        del fields[field]
+    else:
+        fields[field] = None
+    with pytest.raises(ValueError, match=f"prompt q has no field `{field}`"):
+        weigh_groups([make_group([1, 0], **fields)], AlgorithmConfig(accuracy_source="prior"))
+
+
+@pytest.mark.parametrize("accuracy", [-0.1, 1.1, float("nan")])
+def test_an_impossible_prior_accuracy_names_its_prompt(accuracy):
+    group = make_group([1, 0], accuracy=accuracy, accuracy_n=8, accuracy_model="m")
+    with pytest.raises(ValueError, match="prompt q: accuracy must be from 0 to 1"):
+        weigh_groups([group], AlgorithmConfig(accuracy_source="prior"))
+
+
+def test_flatness_is_exact_equality():
+    (group,) = weigh_groups([make_group([0.1 + 0.2, 0.3], is_graded=True)], AlgorithmConfig())
+    assert not group.is_flat
+    assert make_weighed_flat([0.3, 0.3])
+    assert make_weighed_flat([0.0, 1.0], truncated={1})
+
+
+def make_weighed_flat(values, **options):
+    return weigh_groups([make_group(values, **options)], AlgorithmConfig())[0].is_flat
+
+
+def test_values_that_differ_while_rewards_do_not_give_nothing_even_without_a_floor():
+    group = make_group([1, 0, 0])
+    same = replace(group, samples=tuple(replace(s, reward=0.25) for s in group.samples))
+    (weighed,) = weigh_groups([same], AlgorithmConfig(std_floor=0.0))
+    assert not weighed.is_flat
+    assert advantages(weighed) == [0.0] * 3
 
 
 def test_groups_with_fewer_than_two_valid_samples_are_dropped_and_counted():
@@ -162,6 +194,28 @@ def test_metrics_count_flat_groups_by_their_verdict():
     assert metrics["reward/flat_correct_share"] == 1 / 4
     assert metrics["reward/flat_wrong_share"] == 2 / 4
     assert metrics["rollout/completion_tokens_mean"] == 1.5
+    assert metrics["reward/mgpo_weight_mean"] == pytest.approx((0.5 * 3 + 1.0) / 4, rel=1e-12)
+
+
+def test_metrics_of_one_group_equal_a_hand_computation():
+    group = replace(make_group([1, 1, 0, 0], truncated={1}), num_errors=3)
+    (weighed,) = weigh_groups([group], AlgorithmConfig(gamma=0.0, std_floor=0.0))
+    assert group_metrics([weighed]) == pytest.approx(
+        {
+            "reward/groups": 1,
+            "reward/error_samples": 3,
+            "reward/accuracy": 0.25,
+            "reward/mean": 0.25,
+            "reward/flat_correct_share": 0,
+            "reward/flat_wrong_share": 0,
+            "reward/mgpo_weight_mean": 1,
+            "reward/advantage_max": 1.5,
+            "rollout/completion_tokens_mean": 2.5,
+            "rollout/completion_tokens_max": 4,
+            "rollout/truncated_share": 0.25,
+        },
+        rel=1e-12,
+    )
 
 
 def test_the_control_keeps_all_outcomes_and_breaks_their_order():

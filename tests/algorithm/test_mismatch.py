@@ -1,6 +1,7 @@
 """Mismatch correction and its metrics, and their exact merging."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -60,10 +61,7 @@ def test_metrics_of_parts_merge_to_those_of_the_whole():
     old, rollout = -torch.rand(101), -torch.rand(101)
     whole = mismatch_metrics(old, rollout, AlgorithmConfig())
     cuts = [0, 7, 8, 60, 60, 101]
-    parts = [
-        mismatch_metrics(old[a:b], rollout[a:b], AlgorithmConfig())
-        for a, b in zip(cuts, cuts[1:], strict=False)
-    ]
+    parts = [mismatch_metrics(old[a:b], rollout[a:b], AlgorithmConfig()) for a, b in pairwise(cuts)]
     merged = merge_all(parts)
     for key, reduction in whole.items():
         assert merged[key].value == pytest.approx(reduction.value, rel=1e-9), key
