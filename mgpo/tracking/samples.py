@@ -11,8 +11,13 @@ from mgpo.tracking.files import write_atomically
 from mgpo.types import Group, Sample
 
 
+def samples_path(samples_dir: Path, step: int) -> Path:
+    """Return where the samples of a step lie."""
+    return samples_dir / f"step_{step:06d}.jsonl.zst"
+
+
 def sample_record(group: Group, sample: Sample, index: int) -> dict[str, Any]:
-    """Return what people want to know of a sample."""
+    """Return what people want to know of a sample; `index` counts the group's valid samples."""
     completion, outcome = sample.completion, sample.outcome
     return {
         "prompt_id": group.prompt.id,
@@ -24,8 +29,8 @@ def sample_record(group: Group, sample: Sample, index: int) -> dict[str, Any]:
         "policy_version": completion.policy_version,
         "outcome": outcome.word,
         "reason": outcome.reason,
-        "detail": dict(outcome.detail),
-        "reference": group.prompt.reference,
+        "detail": _strict_json(dict(outcome.detail)),
+        "reference": _strict_json(group.prompt.reference),
         "value": sample.value,
         "reward": sample.reward,
         "advantage": sample.advantage,
@@ -36,17 +41,30 @@ def sample_record(group: Group, sample: Sample, index: int) -> dict[str, Any]:
 
 def write_samples(path: Path, groups: Sequence[Group]) -> None:
     """Write all samples of a step as zstd-compressed JSON lines."""
+    # Escaped to ASCII: completions hold line separators and, from cut characters, lone surrogates.
     lines = [
-        json.dumps(sample_record(group, sample, index), ensure_ascii=False, default=str)
+        json.dumps(sample_record(group, sample, index)) + "\n"
         for group in groups
         for index, sample in enumerate(group.samples)
     ]
-    data = "".join(f"{line}\n" for line in lines).encode("utf-8", errors="replace")
-    write_atomically(path, zstandard.ZstdCompressor().compress(data))
+    write_atomically(path, zstandard.ZstdCompressor().compress("".join(lines).encode("ascii")))
 
 
 def read_samples(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the samples of a file that `write_samples` wrote."""
     data = zstandard.ZstdDecompressor().decompress(path.read_bytes())
-    for line in data.decode("utf-8").splitlines():
+    for line in data.decode("ascii").splitlines():
         yield json.loads(line)
+
+
+def drop_samples_after(samples_dir: Path, step: int) -> None:
+    """Remove the samples of steps that will run again."""
+    kept_until = samples_path(samples_dir, step).name
+    for path in samples_dir.glob("step_*.jsonl.zst"):
+        if path.name > kept_until:
+            path.unlink()
+
+
+def _strict_json(value: Any) -> Any:
+    """Make what a reward or a row brought along fit for all readers: objects as text, no NaN."""
+    return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)

@@ -5,133 +5,101 @@ counted and warned about once. metrics.jsonl has everything.
 """
 
 import logging
-import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
-from mgpo.config.tracking import TrackingConfig
+from mgpo.tracking.metrics import Record
 
 logger = logging.getLogger(__name__)
 
-_QUEUE_SIZE = 256
-_CLOSE_S = 30.0
+_QUEUE_SIZE = 64
+_CLOSE_S = 10.0
 
-Record = Mapping[str, Any]
+_Samples = Sequence[Mapping[str, Any]]
+_Step = tuple[int, Mapping[str, float], _Samples]
 
 
-class Backend(Protocol):
+class WandbBackend(Protocol):
     """What the writer needs of a W&B run."""
 
-    def log(self, record: Record, samples: Sequence[Record]) -> None:
+    def log(self, step: int, record: Mapping[str, float], samples: _Samples) -> None:
         """Send one step."""
 
     def finish(self) -> None:
         """Flush and close."""
 
 
-class WandbRun:
-    """A W&B run with our own step axis; the same id continues it after a resume."""
-
-    def __init__(
-        self, config: TrackingConfig, directory: Path, run_id: str, name: str, settings: Record
-    ) -> None:
-        import wandb
-
-        directory.mkdir(parents=True, exist_ok=True)
-        self._wandb = wandb
-        self._run = wandb.init(
-            project=config.project,
-            entity=config.entity,
-            name=name,
-            id=run_id,
-            resume="allow",
-            dir=directory,
-            mode=_mode(config),
-            config=dict(settings),
-            settings=wandb.Settings(silent=True, console="off"),
-        )
-        # W&B's own counter must only grow, which a resumed run breaks; our axis may not.
-        self._run.define_metric("step")
-        self._run.define_metric("*", step_metric="step")
-
-    def log(self, record: Record, samples: Sequence[Record]) -> None:
-        """Send the metrics of a step, with a table of a few of its samples."""
-        data = dict(record)
-        if samples:
-            columns = list(samples[0])
-            rows = [[str(sample[column]) for column in columns] for sample in samples]
-            data["samples"] = self._wandb.Table(columns=columns, data=rows)
-        self._run.log(data)
-
-    def finish(self) -> None:
-        """Flush and close."""
-        self._run.finish()
-
-
-def _mode(config: TrackingConfig) -> str:
-    if config.wandb != "auto":
-        return config.wandb
-    has_key = os.environ.get("WANDB_API_KEY") or (
-        (Path.home() / ".netrc").exists()
-        and "api.wandb.ai" in (Path.home() / ".netrc").read_text(errors="ignore")
-    )
-    return "online" if has_key else "offline"
-
-
 class WandbWriter:
     """The queue and its thread."""
 
-    def __init__(self, make_backend: Callable[[], Backend], *, close_s: float = _CLOSE_S) -> None:
-        self._queue: queue.Queue[tuple[Record, Sequence[Record]] | None] = queue.Queue(_QUEUE_SIZE)
-        self._make_backend = make_backend
+    def __init__(self, start: Callable[[], WandbBackend], *, close_s: float = _CLOSE_S) -> None:
+        """`start` runs on the thread; if it raises, every step is dropped."""
+        self._start = start
         self._close_s = close_s
+        self._queue: queue.Queue[_Step | None] = queue.Queue(_QUEUE_SIZE)
+        self._lock = threading.Lock()
         self._has_warned = False
         self.num_dropped = 0
         """Steps that W&B did not get."""
         self._thread = threading.Thread(target=self._serve, daemon=True, name="wandb")
         self._thread.start()
 
-    def write(self, step: int, values: Record, samples: Sequence[Record] = ()) -> None:
+    def write(self, step: int, record: Record, samples: _Samples = ()) -> None:
         """Hand over one step; returns at once."""
-        record = {
-            "step": step,
-            **{key: value for key, value in values.items() if value is not None},
-        }
+        finite = {key: value for key, value in record.items() if value is not None}
         try:
-            self._queue.put_nowait((record, samples))
+            self._queue.put_nowait((step, finite, samples))
         except queue.Full:
-            self._drop("W&B is too slow")
+            self._drop("it is too slow")
 
     def close(self) -> None:
         """Give the thread some seconds to send what is queued."""
+        deadline = time.monotonic() + self._close_s
         try:
             self._queue.put(None, timeout=self._close_s)
         except queue.Full:
-            self._drop("W&B does not take its last steps")
-            return
-        self._thread.join(self._close_s)
+            self._warn("it did not take its last steps")
+        self._thread.join(max(0.0, deadline - time.monotonic()))
         if self._thread.is_alive():
-            logger.warning("W&B did not finish within %.0f s; metrics.jsonl has all", self._close_s)
+            self._warn(f"it did not finish within {self._close_s:.0f} s")
+        if self.num_dropped:
+            logger.info("W&B: %d steps were dropped", self.num_dropped)
 
     def _serve(self) -> None:
-        backend: Backend | None = None
+        # The exceptions are of a remote service: whatever it raises, training goes on.
+        backend = None
+        try:
+            backend = self._start()
+        except Exception as error:
+            self._warn(_describe(error))
         while (item := self._queue.get()) is not None:
             try:
-                backend = backend or self._make_backend()
-                backend.log(*item)
-            except Exception as problem:  # a remote service: whatever it raises, training goes on
-                self._drop(f"{type(problem).__name__}: {problem}")
-        if backend is not None:
-            try:
+                if backend is None:
+                    self._drop("it did not start")
+                else:
+                    backend.log(*item)
+            except Exception as error:
+                self._drop(_describe(error))
+        try:
+            if backend is not None:
                 backend.finish()
-            except Exception as problem:  # as above
-                self._drop(f"{type(problem).__name__}: {problem}")
+        except Exception as error:
+            self._warn(_describe(error))
 
-    def _drop(self, why: str) -> None:
-        self.num_dropped += 1
-        if not self._has_warned:
-            self._has_warned = True
-            logger.warning("W&B misses at least one step (%s); metrics.jsonl has all", why)
+    def _drop(self, reason: str) -> None:
+        with self._lock:
+            self.num_dropped += 1
+        self._warn(reason)
+
+    def _warn(self, reason: str) -> None:
+        with self._lock:
+            is_first, self._has_warned = not self._has_warned, True
+        if is_first:
+            logger.warning("W&B misses something: %s; metrics.jsonl has all", reason)
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
