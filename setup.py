@@ -7,7 +7,7 @@ from setuptools import find_packages, setup
 setup(
     name="mgpo",
     version="0.1.0",
-    description="Open training stack for small reasoning models: MGPO reinforcement learning on Ray",
+    description="Training stack for small reasoning models: MGPO reinforcement learning on Ray",
     long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",

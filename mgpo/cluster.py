@@ -76,7 +76,8 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
 class Placement:
     """Devices and threads of learner ranks and rollout workers.
 
-    On a CPU they take turns, so both get all cores. On GPUs each gets its own while there are enough; one rank and
+    On a CPU they take turns, so both get all cores. On GPUs each gets its own while there are
+    enough; one rank and
     one worker may share a single GPU.
     """
 

@@ -78,7 +78,8 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """All samples of one prompt with a verdict. Immutable: each step of the algorithm makes a new one."""
+    """All samples of one prompt with a verdict. Immutable: each step of the algorithm makes a new
+    one."""
 
     prompt: Prompt
     samples: tuple[Sample, ...]

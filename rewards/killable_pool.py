@@ -83,7 +83,8 @@ class KillablePool:
                 request, future = job
                 outcome = child.grade(request, timeout_s)
                 if outcome is None:
-                    # It died by itself: perhaps of what came before, so the request has one more try.
+                    # It died by itself: perhaps of what came before, so the request has one more
+                    # try.
                     child = self._replaced(child, correct_threshold)
                     outcome = child.grade(request, timeout_s) or error("crashed")
                 if child.is_spent:

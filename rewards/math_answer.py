@@ -145,7 +145,8 @@ def warm_up() -> None:
 def _by_math_verify(gold: str, answer: str, detail: dict[str, Any]) -> Outcome:
     from math_verify import parse, verify
 
-    # The process is the time limit: math-verify's own is a signal, which only a main thread can take.
+    # The process is the time limit: math-verify's own is a signal, which only a main thread can
+    # take.
     parsed_gold = parse(f"${gold}$", parsing_timeout=None)
     if not parsed_gold:
         return error("bad_reference", reference=gold[:_MAX_ANSWER_CHARS])

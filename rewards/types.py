@@ -11,7 +11,8 @@ Status = Literal["ok", "error"]
 class Outcome:
     """The verdict on one response and the value it earns.
 
-    `status == "error"` means that no verdict exists (a fault of the grader, a missed deadline, an unusable
+    `status == "error"` means that no verdict exists (a fault of the grader, a missed deadline, an
+    unusable
     reference): such an outcome is never a wrong answer, and its sample leaves the group.
     """
 
@@ -46,7 +47,8 @@ def error(reason: str, **detail: Any) -> Outcome:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoreRequest:
-    """One response to grade: `reward` names the grader, `fields` are the further fields of the row."""
+    """One response to grade: `reward` names the grader, `fields` are the further fields of the
+    row."""
 
     reward: str
     response: str

@@ -1,1 +1,2 @@
-"""Structured configuration: one small dataclass file per component, `load.py` merges and explains."""
+"""Structured configuration: one small dataclass file per component, `load.py` merges and
+explains."""

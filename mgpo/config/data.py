@@ -12,11 +12,13 @@ class DataConfig:
     """Prompt rows for training and held-out evaluation."""
 
     train: str = MISSING
-    """A .jsonl or .parquet file, or a hub dataset written NAME[@CONFIG][:SPLIT], e.g. openai/gsm8k@main:train."""
+    """A .jsonl or .parquet file, or a hub dataset ORG/NAME[@CONFIG][:SPLIT], e.g.
+    openai/gsm8k@main:train."""
     eval: str | None = None
     """Held-out rows, written like `train`."""
     columns: dict[str, str] = field(default_factory=dict)
-    """Our field -> column of the source; dots go into nested columns (verl: {reference: reward_model.ground_truth})."""
+    """Our field -> column of the source; dots go into nested columns (verl: {reference:
+    reward_model.ground_truth})."""
     domain: str = "math"
     """Domain of rows that name none."""
     prompt_suffix: str = ""

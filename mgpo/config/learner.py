@@ -13,7 +13,8 @@ class LearnerConfig:
     num_ranks: int = 1
     """FSDP2 ranks, each in a Ray actor of its own."""
     max_tokens_per_microbatch: int = 16384
-    """Tokens (prompt and completion) that one forward of one rank takes; at least the longest sample."""
+    """Tokens (prompt and completion) that one forward of one rank takes; at least the longest
+    sample."""
     lr: float = 1e-6
     """Peak learning rate (ours)."""
     min_lr: float = 0.0

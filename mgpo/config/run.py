@@ -18,7 +18,8 @@ class RunConfig:
     seed: int = 0
     """Everything random is a pure function of this seed, the step and the row."""
     resume: Literal["auto", "must", "never"] = "auto"
-    """auto: continue from the newest whole checkpoint if there is one; must: refuse to start without; never: refuse a folder that holds a run."""
+    """auto: continue from the newest whole checkpoint if there is one; must: refuse to start
+    without; never: refuse a folder that holds a run."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """auto: cuda where the Ray cluster has GPUs."""
 

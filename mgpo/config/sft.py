@@ -12,7 +12,8 @@ class SftTaskConfig:
     samples_per_step: int = 128
     """Rows of one update, the global batch (recipe 1)."""
     stop_at_accuracy: float | None = None
-    """Stop at the first evaluation whose held-out accuracy reaches this share; None: run all steps."""
+    """Stop at the first evaluation whose held-out accuracy reaches this share; None: run all
+    steps."""
 
     def __post_init__(self) -> None:
         require_at_least("sft.samples_per_step", self.samples_per_step, 1)

@@ -53,7 +53,8 @@ class RlConfig(StageConfig):
         if self.learner.updates_per_batch > self.data.prompts_per_step:
             raise ValueError(
                 f"learner.updates_per_batch must be at most data.prompts_per_step "
-                f"({self.data.prompts_per_step}), got {self.learner.updates_per_batch}: an update needs a prompt"
+                f"({self.data.prompts_per_step}), got {self.learner.updates_per_batch}: "
+                "an update needs a prompt"
             )
 
 

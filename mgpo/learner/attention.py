@@ -57,7 +57,8 @@ class AttentionLayout:
 
 
 def plan_attention(lengths: Sequence[int]) -> AttentionLayout:
-    """Cut consecutive rows into blocks with little padding; rows sorted by length need the fewest."""
+    """Cut consecutive rows into blocks with little padding; rows sorted by length need the
+    fewest."""
     runs: list[list[int]] = []
     for length in lengths:
         if runs and _padding([*runs[-1], length]) <= _MAX_PADDING:

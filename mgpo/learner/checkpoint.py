@@ -1,7 +1,8 @@
 """The checkpoints of a run: each is whole or not there.
 
 A checkpoint is written into a hidden folder, flushed to disk with a list of its files, and renamed;
-only then are older ones removed. A process killed at any moment leaves the newest whole one in place.
+only then are older ones removed. A process killed at any moment leaves the newest whole one in
+place.
 """
 
 import json
@@ -59,7 +60,8 @@ class CheckpointStore:
             self.save(state, save_learner)
 
     def save(self, state: TrainState, save_learner: Callable[[Path], None]) -> Path:
-        """Publish a checkpoint; `save_learner` writes the ranks' part into the folder it is given."""
+        """Publish a checkpoint; `save_learner` writes the ranks' part into the folder it is
+        given."""
         target = self._directory / f"{_PREFIX}{state.step:06d}"
         if target.exists():
             return target

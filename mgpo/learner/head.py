@@ -28,7 +28,8 @@ def token_logprobs(
 
     The distribution is softmax(logits / temperature) over the ids below `vocab_size`; the padded
     rows of the head have probability zero. Logits of at most `chunk_tokens` tokens are alive at
-    once; if all tokens fit into one chunk they are kept for the backward pass instead of computed again.
+    once; if all tokens fit into one chunk they are kept for the backward pass instead of computed
+    again.
     """
     return _HeadLogprobs.apply(
         hidden_ND, weight_VD, targets_N, vocab_size, temperature, chunk_tokens

@@ -76,7 +76,8 @@ def load_causal_lm(
 ) -> PreTrainedModel:
     """Load fp32 master weights with packed attention and without dropout.
 
-    Raises ValueError for a model whose logits or attention are of a kind this learner does not know.
+    Raises ValueError for a model whose logits or attention are of a kind this learner does not
+    know.
     """
     config = AutoConfig.from_pretrained(path)
     fields = config.to_dict()
@@ -122,7 +123,8 @@ def shard(
     policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
     for layer in model.layers():
         fully_shard(layer, mesh=mesh, mp_policy=policy)
-    # Embedding, norm and head stay whole between forward and backward: the head's backward reads them.
+    # Embedding, norm and head stay whole between forward and backward: the head's backward reads
+    # them.
     fully_shard(model, mesh=mesh, mp_policy=policy, reshard_after_forward=False)
     for module in model.modules():
         if isinstance(module, FSDPModule):

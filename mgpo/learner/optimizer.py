@@ -72,7 +72,8 @@ class Optimizer:
 
     @torch.no_grad()
     def _update_to_weight_ratio(self, lr: float) -> float:
-        """Norm of Adam's last step over the norm of the weights, from its moments: no copy is kept."""
+        """Norm of Adam's last step over the norm of the weights, from its moments: no copy is
+        kept."""
         update_sq = weight_sq = 0.0
         for parameter in self._parameters:
             state = self.adamw.state.get(parameter)

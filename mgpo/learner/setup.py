@@ -1,4 +1,5 @@
-"""What a learner rank is told at its start; imports nothing heavy, so that the driver can build it."""
+"""What a learner rank is told at its start; imports nothing heavy, so that the driver can build
+it."""
 
 from dataclasses import dataclass
 

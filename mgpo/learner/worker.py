@@ -113,7 +113,8 @@ class LearnerWorker:
             logprobs_N, _ = self._model(batch, self._setup.temperature)
             by_row = logprobs_N.split([row.num_trained_tokens for row in rows]) if rows else ()
             result.append([part.tolist() for part in by_row])
-        # Without a backward pass the root would stay whole, and later calls would see its old values.
+        # Without a backward pass the root would stay whole, and later calls would see its old
+        # values.
         assert isinstance(self._model, FSDPModule)
         self._model.reshard()
         return result
@@ -121,7 +122,8 @@ class LearnerWorker:
     def export_weights(
         self, directory: Path, policy_version: int, bucket_bytes: int
     ) -> WeightManifest | None:
-        """Write all weights in the compute type for the engines; rank 0 writes, all ranks gather."""
+        """Write all weights in the compute type for the engines; rank 0 writes, all ranks
+        gather."""
         dtype: torch.dtype = getattr(torch, self._setup.model.dtype)
         tensors = ((name, tensor.to(dtype)) for name, tensor in self._model.named_full_tensors())
         if self._is_first:

@@ -10,7 +10,8 @@ from mgpo.weight_sync.types import LoadReport, WeightManifest
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SamplingParams:
-    """The distribution to sample from. Every field is set by us, whatever the model folder suggests."""
+    """The distribution to sample from. Every field is set by us, whatever the model folder
+    suggests."""
 
     temperature: float
     top_p: float
@@ -41,7 +42,8 @@ class EngineLimits:
 
 
 class Engine(Protocol):
-    """An engine inside a worker. All methods run on the worker's event loop and must not block it."""
+    """An engine inside a worker. All methods run on the worker's event loop and must not block
+    it."""
 
     async def start(self) -> None:
         """Load the model. Raises RuntimeError with the reason if that fails."""
@@ -52,7 +54,8 @@ class Engine(Protocol):
     def generate(
         self, dispatch_id: str, requests: Sequence[GenerationRequest]
     ) -> AsyncIterator[tuple[int, tuple[Completion, ...]]]:
-        """Yield (index into `requests`, its completions in the order of its seeds) as groups finish.
+        """Yield (index into `requests`, its completions in the order of its seeds) as groups
+        finish.
 
         Tokens in, tokens out. An aborted group comes back with finish reason `abort`.
         """
@@ -61,9 +64,11 @@ class Engine(Protocol):
         """Stop the generation of a dispatch soon; an unknown id is ignored."""
 
     async def load_weights(self, manifest: WeightManifest) -> LoadReport:
-        """Take new weights, drop every cache that depends on the old ones, raise the policy version.
+        """Take new weights, drop every cache that depends on the old ones, raise the policy
+        version.
 
-        Only called while nothing is being generated. The report digests what the engine now computes
+        Only called while nothing is being generated. The report digests what the engine now
+        computes
         with (of the bytes received where the engine repacks them).
         """
 

@@ -23,7 +23,8 @@ Finished = tuple[int, tuple[Completion, ...]]
 
 
 class HfEngine:
-    """Implements `Engine` on AutoModelForCausalLM. Deterministic: same dispatch, same completions."""
+    """Implements `Engine` on AutoModelForCausalLM. Deterministic: same dispatch, same
+    completions."""
 
     def __init__(
         self,

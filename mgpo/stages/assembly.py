@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.algorithm import AlgorithmConfig
+from mgpo.config.errors import ConfigError
 from mgpo.config.stages import StageConfig
 from mgpo.data.inputs import StageInputs
 from mgpo.learner.checkpoint import CheckpointStore, TrainState
@@ -19,7 +20,7 @@ from mgpo.tracking.metrics import StepMetrics
 from mgpo.tracking.run_dir import RunDir
 from mgpo.tracking.tracker import Tracker
 from mgpo.weight_sync.push import SharedMemorySync
-from rewards.service import RewardService
+from rewards.service import RewardService, check_reward_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,10 @@ def assemble(
     config: StageConfig, algorithm: AlgorithmConfig, inputs: StageInputs, total_updates: int
 ) -> Iterator[StageParts]:
     """Start the cluster and all actors, restore the newest checkpoint, push its weights."""
+    try:
+        check_reward_names(inputs.reward_names)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
     with ExitStack() as stack:
         run_dir = stack.enter_context(closing(RunDir.open(config)))
         cluster = stack.enter_context(start_cluster(config.run.device))

@@ -10,7 +10,8 @@ from mgpo.config.errors import Interrupted
 
 
 class Interruption:
-    """While open, a first signal raises Interrupted; inside `deferred` it waits for the block's end."""
+    """While open, a first signal raises Interrupted; inside `deferred` it waits for the block's
+    end."""
 
     def __init__(self) -> None:
         self._is_deferring = False

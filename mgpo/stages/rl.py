@@ -1,6 +1,7 @@
 """MGPO: on-policy reinforcement learning on verifiable prompts.
 
-prompts -> rollouts -> rewards -> group accuracy, MGPO weight, advantages -> learner -> new weights -> rollouts
+prompts -> rollouts -> rewards -> group accuracy, MGPO weight, advantages -> learner -> new weights
+-> rollouts
 """
 
 from mgpo.algorithm.advantages import drop_small_groups, weigh_groups

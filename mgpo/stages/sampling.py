@@ -1,5 +1,6 @@
 """Generation requests of training, evaluation and canaries: prompts, seeds and distributions."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from mgpo.config.evaluation import EvalConfig
@@ -63,15 +64,22 @@ def _requests(
     step: int,
     stream: str,
 ) -> list[GenerationRequest]:
-    return [
-        GenerationRequest(
-            prompt_id=prompt.id,
-            prompt_token_ids=prompt.token_ids,
-            seeds=tuple(
-                sample_seed(seed, step, prompt.id, index, stream=stream)
-                for index in range(num_samples)
-            ),
-            sampling=sampling,
+    requests = []
+    times_seen: Counter[str] = Counter()
+    for prompt in prompts:
+        # A prompt that comes twice in a step must not be answered twice alike.
+        first = times_seen[prompt.id] * num_samples
+        times_seen[prompt.id] += 1
+        seeds = tuple(
+            sample_seed(seed, step, prompt.id, index, stream=stream)
+            for index in range(first, first + num_samples)
         )
-        for prompt in prompts
-    ]
+        requests.append(
+            GenerationRequest(
+                prompt_id=prompt.id,
+                prompt_token_ids=prompt.token_ids,
+                seeds=seeds,
+                sampling=sampling,
+            )
+        )
+    return requests

@@ -1,4 +1,5 @@
-"""Supervised fine-tuning on prompts with a worked response; held-out accuracy is measured by sampling."""
+"""Supervised fine-tuning on prompts with a worked response; held-out accuracy is measured by
+sampling."""
 
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.errors import Interrupted

@@ -1,4 +1,5 @@
-"""Weights as files in shared memory: written once by the learner, mapped by every engine of a host."""
+"""Weights as files in shared memory: written once by the learner, mapped by every engine of a
+host."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,8 @@ def write_weights(
     directory: Path,
     bucket_bytes: int,
 ) -> WeightManifest:
-    """Write tensors into bucket files of about `bucket_bytes`; a larger tensor has one of its own."""
+    """Write tensors into bucket files of about `bucket_bytes`; a larger tensor has one of its
+    own."""
     buckets: list[Bucket] = []
     pending: list[tuple[str, torch.Tensor]] = []
     size = 0

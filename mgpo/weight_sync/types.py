@@ -8,7 +8,8 @@ class TensorRecord:
     """One tensor inside a bucket."""
 
     name: str
-    """Parameter name as in the model's `named_parameters()`; a tied head appears once, as the embedding."""
+    """Parameter name as in the model's `named_parameters()`; a tied head appears once, as the
+    embedding."""
     dtype: str
     """torch dtype without its prefix, e.g. bfloat16."""
     shape: tuple[int, ...]

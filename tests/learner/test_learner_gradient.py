@@ -1,4 +1,5 @@
-"""The gradient of a batch does not depend on how the batch is split over ranks and micro-batches."""
+"""The gradient of a batch does not depend on how the batch is split over ranks and
+micro-batches."""
 
 import random
 from collections.abc import Iterator
