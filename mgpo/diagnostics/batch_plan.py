@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mgpo.config.stages import RlConfig, SftConfig, StageConfig
 from mgpo.data.inputs import StageInputs
@@ -13,7 +13,8 @@ from mgpo.data.packing import plan_microbatches
 class BatchPlan:
     """Sizes of one step and of the whole run."""
 
-    num_rows: int
+    num_rows: int | None
+    """None: not known before a download."""
     rows_per_step: int
     """Prompts of a step, or examples in a supervised stage."""
     group_size: int
@@ -44,8 +45,10 @@ class BatchPlan:
         return self.steps * self.updates_per_step
 
     @property
-    def epochs(self) -> float:
+    def epochs(self) -> float | None:
         """How often the run goes over the data."""
+        if self.num_rows is None:
+            return None
         return self.steps * self.rows_per_step / self.num_rows
 
 
@@ -72,11 +75,24 @@ def plan_batches(config: StageConfig, inputs: StageInputs) -> BatchPlan:
     )
 
 
+def plan_longest_batches(config: RlConfig, max_prompt_tokens: int) -> BatchPlan:
+    """Derive the batches of a stage whose data is not at hand, every prompt at the limit."""
+    longest = max_prompt_tokens + config.rollout.max_completion_tokens
+    plan = _plan(
+        config,
+        lengths=[longest],
+        first_step=[longest] * config.data.prompts_per_step,
+        group_size=config.rollout.group_size,
+        updates_per_step=config.learner.updates_per_batch,
+    )
+    return replace(plan, num_rows=None)
+
+
 def batch_table(plan: BatchPlan) -> str:
     """Return the plan as aligned lines."""
     unit = "prompts" if plan.group_size > 1 else "examples"
     lines = [
-        (f"{unit} in the data", f"{plan.num_rows:,}"),
+        (f"{unit} in the data", _known(plan.num_rows, ",")),
         (f"{unit} per step", f"{plan.rows_per_step:,}"),
         ("completions per prompt", f"{plan.group_size:,}"),
         ("samples per step", f"{plan.samples_per_step:,}"),
@@ -89,9 +105,13 @@ def batch_table(plan: BatchPlan) -> str:
         ("micro-batches per rank, first step", f"{plan.microbatches_of_first_step:,}"),
         ("steps", f"{plan.steps:,}"),
         ("updates in all", f"{plan.total_updates:,}"),
-        ("epochs over the data", f"{plan.epochs:.2f}"),
+        ("epochs over the data", _known(plan.epochs, ".2f")),
     ]
     return "\n".join(f"  {name:<36}{value:>12}" for name, value in lines)
+
+
+def _known(value: float | None, form: str) -> str:
+    return "not known" if value is None else format(value, form)
 
 
 def _plan(

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from mgpo.config.errors import DataError
 from mgpo.config.load import config_to_yaml
-from mgpo.config.stages import StageConfig
+from mgpo.config.stages import RlConfig, StageConfig
 from mgpo.data.chat import ChatEncoder
 from mgpo.data.inputs import StageInputs, StageRows, encode_rows, load_stage_rows
 from mgpo.data.model_files import is_cached, is_hub_name, read_model_facts
 from mgpo.data.sources import is_at_hand
-from mgpo.diagnostics.batch_plan import batch_table, plan_batches
+from mgpo.diagnostics.batch_plan import batch_table, plan_batches, plan_longest_batches
 from rewards.service import check_reward_names
 
 
@@ -23,6 +23,9 @@ def run(config: StageConfig) -> str:
             f"# not looked at\n{', '.join(absent)}: fetched from the hub at the start.\n"
             "Rows, chat template and lengths in tokens are checked then, before anything runs."
         )
+        if isinstance(config, RlConfig) and config.data.max_prompt_tokens is not None:
+            plan = plan_longest_batches(config, config.data.max_prompt_tokens)
+            parts.append(f"# batches, every prompt at the limit\n{batch_table(plan)}")
     else:
         parts.append(f"# batches\n{batch_table(plan_batches(config, inputs))}")
         parts.append(f"# a row as the model sees it\n{_rendered_row(inputs)}")

@@ -55,7 +55,7 @@ class LearnerPool:
         """
         started = time.monotonic()
         num_updates = self._config.updates_per_batch
-        if num_updates > 1:
+        if num_updates > 1 and objective == "policy":
             batch = self._with_old_logprobs(batch)
         parts, reports = [], []
         for index in range(num_updates):

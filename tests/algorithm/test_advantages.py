@@ -228,3 +228,11 @@ def test_the_control_keeps_all_outcomes_and_breaks_their_order():
     assert permuted == permute_outcomes(groups, seed=3, step=5)
     assert permuted != permute_outcomes(groups, seed=3, step=6)
     assert [g.prompt for g in permuted] == [g.prompt for g in groups]
+
+
+def test_the_control_leaves_truncated_samples_wrong():
+    groups = [make_group([1, 1, 0, 0], truncated={2, 3}), make_group([1, 1, 1, 1], name="r")]
+    for step in range(20):
+        samples = [s for g in permute_outcomes(groups, seed=0, step=step) for s in g.samples]
+        assert all(s.reward == s.value for s in samples)
+        assert [s.reward for s in samples if s.completion.is_truncated] == [0.0, 0.0]

@@ -159,9 +159,16 @@ def test_a_hub_model_that_is_not_cached_is_not_looked_at(
     check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    code, out, _ = check("model.path=no-such-org/no-such-model")
+    code, out, _ = check("model.path=no-such-org/no-such-model", "data.max_prompt_tokens=100")
     assert code == 0
-    assert "no-such-org/no-such-model is not in the local cache" in out
+    assert "no-such-org/no-such-model: fetched from the hub at the start" in out
+    assert re.search(r"prompts in the data +not known\n", out)
+
+
+def test_a_hub_dataset_that_is_not_cached_is_not_looked_at(check: Check) -> None:
+    code, out, _ = check("data.train=no-such-org/no-such-data@main:train")
+    assert code == 0
+    assert "no-such-org/no-such-data@main:train: fetched from the hub at the start" in out
 
 
 def test_supervised_experiment_is_checked_and_rendered(check: Check, tmp_path: Path) -> None:
