@@ -47,11 +47,11 @@ def grade(response: str, reference: Any, **_: Any) -> Outcome:
     text = normalise(answer)
     if text == gold:
         return _verdict(True, "identical", detail)
+    if len(text) > _MAX_ANSWER_CHARS or _nesting(text) > _MAX_NESTING:
+        return _verdict(False, "too_big", detail)
     ours, theirs = exact_number(text), exact_number(gold)
     if ours is not None and theirs is not None:
         return _verdict(ours == theirs, "exact", detail)
-    if len(text) > _MAX_ANSWER_CHARS or _nesting(text) > _MAX_NESTING:
-        return _verdict(False, "too_big", detail)
     return _by_math_verify(gold, text, detail)
 
 

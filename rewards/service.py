@@ -6,6 +6,7 @@ A failure of a grader is an `error` outcome, counted and shown; too many of them
 import asyncio
 import contextlib
 import logging
+import os
 import statistics
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
@@ -52,6 +53,10 @@ class RewardWorker:
         """Grade a batch, in order."""
         futures = [asyncio.wrap_future(self._pool.submit(request)) for request in requests]
         return await asyncio.gather(*futures)
+
+    async def pid(self) -> int:
+        """Process id, for logs and tests."""
+        return os.getpid()
 
     async def take_restarts(self) -> int:
         """Return how many grading processes were replaced since the last call."""
@@ -197,6 +202,10 @@ class RewardService:
         }
         self._num_replaced = 0
         return metrics
+
+    def worker_pids(self) -> list[int]:
+        """Process ids of the workers."""
+        return list(ray.get([worker.pid.remote() for worker in self._workers], timeout=_SLACK_S))
 
     def close(self) -> None:
         """End the workers and their processes."""

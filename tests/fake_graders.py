@@ -1,0 +1,55 @@
+"""Graders that misbehave, named by dotted path."""
+
+import asyncio
+import os
+import signal
+import time
+
+
+def slow(response: str, reference: object, **_: object) -> bool:
+    time.sleep(float(response))
+    return True
+
+
+def crashing(response: str, reference: object, **_: object) -> bool:
+    if response == "crash":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return True
+
+
+def raising(response: str, reference: object, **_: object) -> bool:
+    raise KeyError(f"no entry for {response}")
+
+
+def graded(response: str, reference: object, **_: object) -> float:
+    return float(response)
+
+
+def noisy(response: str, reference: object, **_: object) -> bool:
+    print("stray output must not reach the protocol", flush=True)
+    os.write(1, b"\x80\x04 nor this")
+    return response == reference
+
+
+def strange(response: str, reference: object, **_: object) -> str:
+    return "yes"
+
+
+def echo_fields(response: str, reference: object, level: int = 0, **_: object) -> bool:
+    return level == 7
+
+
+async def patient(response: str, reference: object, **_: object) -> bool:
+    await asyncio.sleep(float(response))
+    return True
+
+
+def pid(response: str, reference: object, **_: object) -> float:
+    return float(os.getpid())
+
+
+def liar(response: str, reference: object, **_: object) -> bool:
+    return True
+
+
+liar.self_test = [("right", "x", True), ("wrong", "x", False)]

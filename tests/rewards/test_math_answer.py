@@ -1,0 +1,89 @@
+"""The math grader: true, false, malformed and hostile items."""
+
+import pytest
+
+from rewards import math_answer
+from rewards.math_answer import extract, grade
+
+RIGHT = [
+    (r"thus \boxed{42}", "42"),
+    (r"\boxed{1,234}", "1234"),
+    (r"\boxed{\dfrac{3}{4}}", r"\frac{3}{4}"),
+    (r"\boxed{0.75}", "3/4"),
+    (r"\boxed{-\frac{1}{2}}", "-0.5"),
+    (r"\boxed{ 7. }", "7"),
+    (r"\fbox{9}", "9"),
+    (r"\boxed{\frac{\sqrt{3}}{2^{n}}}", r"\frac{\sqrt{3}}{2^{n}}"),
+    (r"first \boxed{5}, no, wait: \boxed{6}", "6"),
+    (r"\boxed{5} and an unclosed \boxed{6", "5"),
+    ("<think>maybe \\boxed{1}</think> So \\boxed{2}", "2"),
+    ("The final answer is 12.", "12"),
+    ("Answer: $x^2+1$", "1+x^2"),
+    (r"\boxed{x(x+1)}", "x^2+x"),
+    (r"\boxed{\sqrt{8}}", r"2\sqrt{2}"),
+]
+WRONG = [
+    (r"\boxed{41}", "42"),
+    (r"first \boxed{6}, no, wait: \boxed{5}", "6"),
+    ("the last number is 42", "42"),
+    (r"\boxed{}", "0"),
+    ("", "42"),
+    ("<think>\\boxed{42}", "42"),
+    (r"\boxed{0.33}", "1/3"),
+    (r"\boxed{12345678901234567891}", "12345678901234567890"),
+    (r"\boxed{\frac{1}{0}}", "1"),
+    (r"\boxed{1 = 1}}}}", "2"),
+    ("\\boxed{4\0 1}", "42"),
+]
+
+
+@pytest.mark.parametrize(("response", "reference"), RIGHT)
+def test_a_right_answer_is_correct(response, reference):
+    outcome = grade(response, reference)
+    assert outcome.word == "correct", outcome
+    assert outcome.value == 1.0
+
+
+@pytest.mark.parametrize(("response", "reference"), WRONG)
+def test_a_wrong_answer_is_wrong_not_an_error(response, reference):
+    outcome = grade(response, reference)
+    assert outcome.word == "wrong", outcome
+    assert outcome.value == 0.0
+
+
+@pytest.mark.parametrize("reference", ["", "   ", "$$"])
+def test_an_empty_reference_is_an_error_not_a_wrong_answer(reference):
+    assert grade(r"\boxed{1}", reference).word == "error"
+
+
+def test_self_test_items_hold():
+    for response, reference, expected in math_answer.SELF_TEST:
+        assert grade(response, reference).correct == expected
+
+
+def test_a_reference_may_be_a_number():
+    assert grade(r"\boxed{3}", 3).correct
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        "\\boxed{" + "{" * 1_000_000,
+        "\\boxed{" + "(" * 1_000_000 + "1" + ")" * 1_000_000 + "}",
+        "\\boxed" * 200_000,
+        "\\boxed{" * 100_000 + "1" + "}" * 100_000,
+        "answer is " * 100_000,
+        "x" * 5_000_000,
+        r"\boxed{" + "9" * 100_000 + "}",
+    ],
+    ids=["open", "deep", "bare", "nested", "phrases", "long", "digits"],
+)
+@pytest.mark.timeout(20)
+def test_hostile_text_is_wrong_and_fast(response):
+    assert grade(response, "1").word == "wrong"
+
+
+def test_extraction_names_what_was_compared():
+    assert extract(r"\boxed{a} so \boxed{ b }") == "b"
+    assert grade(r"\boxed{b}", "c").detail["extracted"] == "b"
+    assert extract("no box, no phrase") is None

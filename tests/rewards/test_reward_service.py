@@ -1,0 +1,92 @@
+"""The service on a real Ray cluster: answers in order, alarms, survives its workers."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from rewards.config import RewardConfig
+from rewards.types import ScoreRequest
+
+pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_cluster")]
+
+
+@pytest.fixture
+def make_service():
+    from rewards.service import RewardService
+
+    services = []
+
+    def make(**settings):
+        service = RewardService(RewardConfig(**settings))
+        services.append(service)
+        return service
+
+    yield make
+    for service in services:
+        service.close()
+
+
+def ask(reward, responses):
+    return [
+        ScoreRequest(reward=f"fake_graders.{reward}", response=r, reference="") for r in responses
+    ]
+
+
+def test_outcomes_come_in_the_order_of_the_requests(make_service):
+    values = [str(i / 8) for i in range(50)]
+    outcomes = make_service(num_workers=2).score(ask("graded", values))
+    assert [outcome.value for outcome in outcomes] == [float(value) for value in values]
+
+
+def test_math_is_graded_inside_an_actor_and_passes_its_self_test(make_service):
+    service = make_service()
+    service.self_test(["math", "fake_graders.slow"])
+    requests = [
+        ScoreRequest(reward="math", response=rf"\boxed{{{i}}}", reference="3") for i in range(6)
+    ]
+    assert [o.correct for o in service.score(requests)] == [i == 3 for i in range(6)]
+    metrics = service.metrics()
+    assert metrics["reward/error_rate"] == 0.0
+    assert metrics["time/reward_p99_s"] > 0.0
+
+
+def test_a_reward_that_fails_its_own_items_stops_the_start(make_service):
+    from rewards.service import SelfTestFailed
+
+    with pytest.raises(SelfTestFailed, match=r"'wrong'.*expected wrong, got correct"):
+        make_service().self_test(["fake_graders.liar"])
+
+
+def test_too_many_errors_stop_the_run_with_their_reasons(make_service):
+    from rewards.service import RewardErrorRate
+
+    service = make_service(error_window=40, max_error_rate=0.5)
+    service.score(ask("graded", ["1"] * 10 + ["nan"] * 10))
+    with pytest.raises(RewardErrorRate, match=r"not_finite x11.*"):
+        service.score(ask("graded", ["nan"]))
+
+
+def test_a_few_errors_are_counted_and_do_not_stop(make_service):
+    service = make_service(error_window=40, max_error_rate=0.5)
+    outcomes = service.score(ask("graded", ["1"] * 15 + ["nan"] * 5))
+    assert sum(not outcome.is_valid for outcome in outcomes) == 5
+    assert service.metrics()["reward/error_rate"] == 0.25
+    assert service.metrics()["reward/error_rate"] == 0.0
+
+
+def test_a_killed_worker_costs_no_request(make_service):
+    service = make_service(num_workers=2, processes_per_worker=1)
+    requests = ask("slow", ["0.1"] * 64)
+    service.score(ask("slow", ["0"] * 32))
+    (pids,) = {tuple(service.worker_pids())}
+    threading.Timer(1.0, os.kill, (pids[0], signal.SIGKILL)).start()
+    outcomes = service.score(requests)
+    assert [outcome.word for outcome in outcomes] == ["correct"] * 64
+    assert service.metrics()["reward/workers_replaced"] == 1
+    assert pids[0] not in service.worker_pids()
+
+
+def test_nothing_to_score_is_nothing(make_service):
+    assert make_service().score([]) == []
