@@ -37,6 +37,7 @@ class WandbRun:
             if mode != "online":
                 raise
             logger.warning("W&B cannot be reached (%s): recording offline", _first_line(error))
+            wandb.teardown()  # the attempt still owns the id
             self._run = _start(config, paths, run_id, "offline")
         # W&B's own counter must grow, which steps that run again would break; our axis is free.
         self._run.define_metric("step")
