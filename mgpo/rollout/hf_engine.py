@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator, Seque
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from mgpo.config.rollout import RolloutConfig
 from mgpo.rollout.decoding import DecodedRow, Decoder, split_into_batches
@@ -56,13 +56,10 @@ class HfEngine:
 
     def _load(self) -> None:
         self._tokenizer = AutoTokenizer.from_pretrained(self._path)
-        self._model = (
-            AutoModelForCausalLM.from_pretrained(
-                self._path, dtype=self._dtype, attn_implementation=ENGINE_SDPA
-            )
-            .to(self._device)
-            .eval()
+        model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
+            self._path, dtype=self._dtype, attn_implementation=ENGINE_SDPA
         )
+        self._model = torch.nn.Module.to(model, self._device).eval()
         native = AutoConfig.from_pretrained(self._path).max_position_embeddings
         self._max_model_len = self._config.max_model_len or native
         self._decoder = Decoder(
@@ -132,15 +129,16 @@ class HfEngine:
         texts = self._tokenizer.batch_decode(
             [row.token_ids for row in rows], skip_special_tokens=True
         )
-        return tuple(
-            Completion(
-                token_ids=tuple(row.token_ids),
-                rollout_logprobs=tuple(row.logprobs),
-                finish_reason=row.finish_reason,
-                policy_version=self._policy_version,
-                text=text,
-            )
-            for row, text in zip(rows, texts, strict=True)
+        return tuple(map(self._completion, rows, texts))
+
+    def _completion(self, row: DecodedRow, text: str) -> Completion:
+        assert row.finish_reason is not None, "only finished rows are handed out"
+        return Completion(
+            token_ids=tuple(row.token_ids),
+            rollout_logprobs=tuple(row.logprobs),
+            finish_reason=row.finish_reason,
+            policy_version=self._policy_version,
+            text=text,
         )
 
     async def abort(self, dispatch_id: str) -> None:
