@@ -3,9 +3,9 @@
 python benchmarks/rollout_overhead.py [--model PATH] [--runs N]
 
 Both sides run the `hf` engine with the same threads, OpenMP policy and priority, one after the
-other, alternating. The figure is the median over the runs of pool / engine, each run against the one next
-to it, so that other load on the machine hits both. Without --model, a random Qwen2 of 0.8 million
-parameters is used.
+other, alternating. The figure is the median over the runs of pool / engine, each run against the
+one next to it, so that other load on the machine hits both. Without --model, a random Qwen2 of 0.8
+million parameters is used.
 """
 
 import argparse
