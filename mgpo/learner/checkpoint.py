@@ -31,6 +31,8 @@ class TrainState:
     num_updates: int = 0
     """Optimizer updates made, from which the learning rate follows."""
     policy_version: int = 0
+    is_finished: bool = False
+    """The stage ended before its last step, by its stopping rule."""
 
     def advanced(self, num_updates: int) -> "TrainState":
         """Return the state one step later."""
@@ -56,29 +58,28 @@ class CheckpointStore:
         self, state: TrainState, last_step: int, save_learner: Callable[[Path], None]
     ) -> None:
         """Save every `checkpoint.every` steps and after the last one."""
-        if state.step % self._config.every == 0 or state.step == last_step:
+        is_last = state.is_finished or state.step == last_step
+        if is_last or state.step % self._config.every == 0:
             self.save(state, save_learner)
 
-    def save(self, state: TrainState, save_learner: Callable[[Path], None]) -> Path:
-        """Publish a checkpoint; `save_learner` writes the ranks' part into the folder it is
-        given."""
+    def save(self, state: TrainState, save_learner: Callable[[Path], None]) -> None:
+        """Publish a checkpoint; `save_learner` writes the ranks' part into the folder it is given.
+
+        Before the first step there is nothing to save.
+        """
         target = self._directory / f"{_PREFIX}{state.step:06d}"
-        if target.exists():
-            return target
-        writing = self._directory / f"{_UNFINISHED}{target.name}"
-        writing.mkdir()
-        save_learner(writing / "learner")
-        files = sorted(path for path in writing.rglob("*") if path.is_file())
-        sizes = {str(path.relative_to(writing)): path.stat().st_size for path in files}
-        record = {"state": asdict(state), "files": sizes}
-        (writing / "state.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-        for path in [*files, writing / "state.json", writing / "learner", writing]:
-            _flush(path)
-        writing.rename(target)
-        _flush(self._directory)
+        if state.step == 0 or target.exists():
+            return
+
+        def write(folder: Path) -> None:
+            save_learner(folder / "learner")
+            sizes = {str(path.relative_to(folder)): path.stat().st_size for path in _files(folder)}
+            record = {"state": asdict(state), "files": sizes}
+            (folder / "state.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+
+        publish_folder(target, write)
         for old in self._published()[: -self._config.keep_last]:
             shutil.rmtree(old)
-        return target
 
     def restore(
         self, resume: Literal["auto", "must", "never"], load_learner: Callable[[Path], None]
@@ -111,6 +112,25 @@ class CheckpointStore:
 
     def _published(self) -> list[Path]:
         return sorted(self._directory.glob(f"{_PREFIX}*"))
+
+
+def publish_folder(target: Path, write: Callable[[Path], None]) -> None:
+    """Write a folder aside, flush it to disk, and give it its name: it is whole or not there."""
+    writing = target.with_name(f"{_UNFINISHED}{target.name}")
+    if writing.exists():
+        shutil.rmtree(writing)
+    writing.mkdir(parents=True)
+    write(writing)
+    for path in [*_files(writing), *(p for p in writing.rglob("*") if p.is_dir()), writing]:
+        _flush(path)
+    if target.exists():
+        shutil.rmtree(target)
+    writing.rename(target)
+    _flush(target.parent)
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def _flush(path: Path) -> None:

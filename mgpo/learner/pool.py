@@ -72,6 +72,7 @@ class LearnerPool:
             "learner/update_to_weight_ratio": max(r.update_to_weight_ratio for r in reports),
             "learner/lr": reports[-1].lr,
             "learner/skipped_updates": sum(report.is_skipped for report in reports),
+            "learner/rss_mib": max(self._all("rss_mib")),
             "learner/tokens": num_tokens,
             "learner/tokens_per_s": num_tokens / (time.monotonic() - started),
         }
@@ -137,10 +138,6 @@ class LearnerPool:
     def export_model(self, directory: Path) -> None:
         """Write the policy in Hugging Face format."""
         self._all("export_model", directory)
-
-    def rss_mib(self) -> float:
-        """Largest peak memory of a rank."""
-        return max(self._all("rss_mib"))
 
     def close(self) -> None:
         """End the ranks."""

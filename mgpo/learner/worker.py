@@ -1,7 +1,6 @@
 """One FSDP2 rank. Runs inside a Ray actor; knows nothing of groups or rewards."""
 
 import logging
-import os
 import resource
 import shutil
 import socket
@@ -10,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import ray
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
@@ -45,10 +45,9 @@ class LearnerWorker:
 
     def address(self) -> tuple[str, int]:
         """Return this host's address and a free port, for the ranks to meet."""
-        host = socket.gethostbyname(socket.gethostname())
         with socket.socket() as sock:
             sock.bind(("", 0))
-            return host, sock.getsockname()[1]
+            return ray.util.get_node_ip_address(), sock.getsockname()[1]
 
     def start(self, rank: int, num_ranks: int, address: tuple[str, int]) -> int:
         """Join the other ranks, load and shard the model; return its number of parameters."""
@@ -175,7 +174,3 @@ class LearnerWorker:
     def rss_mib(self) -> float:
         """Peak resident memory of this process."""
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-    def pid(self) -> int:
-        """Process id, for tests and logs."""
-        return os.getpid()

@@ -11,7 +11,7 @@ from mgpo.config.errors import Interrupted
 
 class Interruption:
     """While open, a first signal raises Interrupted; inside `deferred` it waits for the block's
-    end."""
+    end. A second one stops at once."""
 
     def __init__(self) -> None:
         self._is_deferring = False
@@ -44,7 +44,8 @@ class Interruption:
             raise Interrupted(f"interrupted by {signal.Signals(self._received).name}")
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        is_first = self._received is None
+        if self._received is not None:
+            raise KeyboardInterrupt("a second signal: the state is not saved")
         self._received = number
-        if is_first and not self._is_deferring:
+        if not self._is_deferring:
             raise Interrupted(f"interrupted by {signal.Signals(number).name}")

@@ -10,7 +10,7 @@ from mgpo.algorithm.group_stats import group_metrics
 from mgpo.config.errors import Interrupted
 from mgpo.config.stages import RlConfig
 from mgpo.data.inputs import StageInputs, load_inputs
-from mgpo.learner.checkpoint import TrainState
+from mgpo.learner.checkpoint import TrainState, publish_folder
 from mgpo.learner.rows import rows_from_groups
 from mgpo.stages.assembly import StageParts, assemble
 from mgpo.stages.evaluation import evaluate_if_due, measure_start
@@ -41,7 +41,7 @@ def run(config: RlConfig) -> str:
         except Interrupted:
             parts.checkpoints.save(state, parts.learner.save)
             raise
-        parts.learner.export_model(parts.run_dir.final_dir)
+        publish_folder(parts.run_dir.final_dir, parts.learner.export_model)
     return summarize(parts.run_dir)
 
 

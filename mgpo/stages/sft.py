@@ -1,11 +1,13 @@
 """Supervised fine-tuning on prompts with a worked response; held-out accuracy is measured by
 sampling."""
 
+from dataclasses import replace
+
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.errors import Interrupted
 from mgpo.config.stages import SftConfig
 from mgpo.data.inputs import StageInputs, load_inputs
-from mgpo.learner.checkpoint import TrainState
+from mgpo.learner.checkpoint import TrainState, publish_folder
 from mgpo.learner.rows import TrainingRow
 from mgpo.stages.assembly import StageParts, assemble
 from mgpo.stages.evaluation import evaluate_if_due, measure_start
@@ -17,24 +19,24 @@ def run(config: SftConfig) -> str:
     """Train to the last step or to the stopping accuracy; return the table of results."""
     inputs = load_inputs(config)
     algorithm = AlgorithmConfig(aggregation="token_mean", mismatch="none")
-    with assemble(config, algorithm, inputs, total_updates=config.steps) as parts:
+    total_updates = config.steps * config.learner.updates_per_batch
+    with assemble(config, algorithm, inputs, total_updates) as parts:
         state = parts.state
         if state.step == 0:
             measure_start(config, parts, inputs)
         try:
-            while state.step < config.steps:
+            while state.step < config.steps and not state.is_finished:
                 log = StepMetrics()
                 with parts.interruption.deferred():
                     state = _learn(config, parts, inputs, state, log)
                     evaluate_if_due(config, parts, inputs, state, log)
                     parts.tracker.write(state.step, log)
+                    state = replace(state, is_finished=_is_good_enough(config, log))
                     parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
-                if _is_good_enough(config, log):
-                    break
         except Interrupted:
             parts.checkpoints.save(state, parts.learner.save)
             raise
-        parts.learner.export_model(parts.run_dir.final_dir)
+        publish_folder(parts.run_dir.final_dir, parts.learner.export_model)
     return summarize(parts.run_dir)
 
 
@@ -48,7 +50,7 @@ def _learn(
     ]
     with log.time("update"):
         log.add(parts.learner.update(batch, objective="sft", first_update=state.num_updates))
-    return state.advanced(num_updates=1)
+    return state.advanced(config.learner.updates_per_batch)
 
 
 def _is_good_enough(config: SftConfig, log: StepMetrics) -> bool:

@@ -19,6 +19,7 @@ RAGGED = (
     "rollout/tokens_per_s",
     "learner/tokens_per_s",
     "rollout/rss_mib",
+    "learner/rss_mib",
     "rollout/restarts",
 )
 """Keys that may differ: times, speeds, memory, and the count of the fault itself."""
