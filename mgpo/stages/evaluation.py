@@ -59,6 +59,8 @@ def evaluate(
     lengths = [len(sample.completion.token_ids) for group in graded for sample in group.samples]
     truncated = [sample.completion.is_truncated for group in graded for sample in group.samples]
     accuracy, low, high = mean_with_interval(accuracies)
+    # Taken here, so that the next training step counts its own work only.
+    generated, _ = rollouts.metrics(), rewards.metrics()
     return {
         "eval/accuracy": accuracy,
         "eval/accuracy_low": low,
@@ -68,4 +70,6 @@ def evaluate(
         "eval/completion_tokens_mean": sum(lengths) / len(lengths),
         "eval/truncated_share": sum(truncated) / len(truncated),
         "eval/error_samples": sum(group.num_errors for group in groups),
+        "eval/dropped_groups": generated["rollout/dropped_groups"],
+        "eval/tokens_per_s": generated["rollout/tokens_per_s"],
     }

@@ -17,6 +17,7 @@ STEPS = 10
 RAGGED = (
     "time/",
     "rollout/tokens_per_s",
+    "eval/tokens_per_s",
     "learner/tokens_per_s",
     "rollout/rss_mib",
     "learner/rss_mib",
