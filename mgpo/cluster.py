@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import mgpo
+from mgpo.config.errors import ConfigError
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +27,7 @@ class ActorOptions(TypedDict, total=False):
     num_cpus: float
     num_gpus: float
     runtime_env: dict[str, Any]
+    scheduling_strategy: NodeAffinitySchedulingStrategy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,8 +36,11 @@ class Cluster:
 
     device: Device
     num_gpus: int
+    """GPUs of this host: weights travel through its shared memory."""
     num_cores: int
     """Cores of this host."""
+    node_id: str
+    """Ray's name of this host."""
 
 
 @contextmanager
@@ -42,7 +48,7 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
     """Join the cluster at RAY_ADDRESS, or start a local one that ends with the block.
 
     Actors import this very mgpo, and the driver's import path with it (users' reward plugins).
-    Raises ValueError if `cuda` is asked for and the cluster has no GPU.
+    Raises ConfigError if `cuda` is asked for and the cluster has no GPU.
     """
     is_ours = not ray.is_initialized()
     if is_ours:
@@ -53,10 +59,10 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
         else:
             ray.init(include_dashboard=False, runtime_env=runtime_env, log_to_driver=False)
     try:
-        num_gpus = int(ray.cluster_resources().get("GPU", 0))
+        num_gpus = int(_own_node()["Resources"].get("GPU", 0))
         if device == "cuda" and num_gpus == 0:
-            raise ValueError(
-                "run.device is cuda, but the Ray cluster has no GPU; use run.device=auto or cpu"
+            raise ConfigError(
+                "run.device is cuda, but Ray has no GPU on this host; use run.device=auto or cpu"
             )
         chosen: Device = "cuda" if num_gpus and device != "cpu" else "cpu"
         logger.info(
@@ -66,7 +72,12 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
             chosen,
             num_gpus,
         )
-        yield Cluster(device=chosen, num_gpus=num_gpus, num_cores=len(os.sched_getaffinity(0)))
+        yield Cluster(
+            device=chosen,
+            num_gpus=num_gpus,
+            num_cores=len(os.sched_getaffinity(0)),
+            node_id=_own_node()["NodeID"],
+        )
     finally:
         if is_ours:
             ray.shutdown()
@@ -89,13 +100,14 @@ class Placement:
 
     @classmethod
     def plan(cls, cluster: Cluster, num_ranks: int, num_workers: int) -> "Placement":
-        """Share the cluster out; raises ValueError if it has too few GPUs."""
+        """Share the cluster out; raises ConfigError if it has too few GPUs."""
         share = 0.0 if cluster.device == "cpu" else _gpu_share(cluster, num_ranks, num_workers)
         options: ActorOptions = {
             "num_cpus": 0,
             "num_gpus": share,
             # Idle threads must sleep: the other kind of actor is computing.
             "runtime_env": {"env_vars": {"OMP_WAIT_POLICY": "PASSIVE"}},
+            "scheduling_strategy": NodeAffinitySchedulingStrategy(cluster.node_id, soft=False),
         }
         return cls(
             device=cluster.device,
@@ -106,12 +118,18 @@ class Placement:
         )
 
 
+def _own_node() -> dict[str, Any]:
+    """Ray's record of the host this process runs on."""
+    own = ray.get_runtime_context().get_node_id()
+    return next(node for node in ray.nodes() if node["NodeID"] == own)
+
+
 def _gpu_share(cluster: Cluster, num_ranks: int, num_workers: int) -> float:
     if cluster.num_gpus >= num_ranks + num_workers:
         return 1.0
     if num_ranks == num_workers == 1:
         return 0.5
-    raise ValueError(
+    raise ConfigError(
         f"learner.num_ranks ({num_ranks}) + rollout.num_workers ({num_workers}) need "
-        f"{num_ranks + num_workers} GPUs, the cluster has {cluster.num_gpus}; lower them"
+        f"{num_ranks + num_workers} GPUs, this host has {cluster.num_gpus}; lower them"
     )

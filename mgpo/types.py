@@ -1,4 +1,4 @@
-"""The data that travels: Prompt -> UnscoredGroup -> Group of Samples. Standard library only."""
+"""The data that travels: Prompt, Completion, Sample, Group. Standard library only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,14 +43,6 @@ class Completion:
     def is_truncated(self) -> bool:
         """Whether the length limit ended it."""
         return self.finish_reason == "length"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UnscoredGroup:
-    """All completions of one prompt, before the rewards have seen them."""
-
-    prompt: Prompt
-    completions: tuple[Completion, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ grading takes too long; nothing here needs to time out.
 """
 
 import ctypes
+import json
 import resource
 import signal
 import sys
@@ -63,6 +64,9 @@ def _grade(request: ScoreRequest, correct_threshold: float) -> Outcome:
             resolve(request.reward), request.response, request.reference, dict(request.fields)
         )
         outcome = to_outcome(result, correct_threshold)
+        # Whatever a grader puts there must survive the way back and the files.
+        plain = json.loads(json.dumps(dict(outcome.detail), default=str))
+        outcome = replace(outcome, detail=plain)
     except Exception as problem:  # a grader on untrusted text: its fault is an error, never a 0
         outcome = error(
             "exception",

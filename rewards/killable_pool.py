@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -53,11 +54,6 @@ class KillablePool:
             self._jobs.put((request, future))
         return future
 
-    @property
-    def num_waiting(self) -> int:
-        """Requests that no process has begun."""
-        return self._jobs.qsize()
-
     def take_restarts(self) -> int:
         """Return how many processes were replaced since the last call."""
         with self._lock:
@@ -83,13 +79,12 @@ class KillablePool:
                 request, future = job
                 outcome = child.grade(request, timeout_s)
                 if outcome is None:
-                    # It died by itself: perhaps of what came before, so the request has one more
-                    # try.
+                    # Perhaps it died of what came before: the request has one more try.
                     child = self._replaced(child, correct_threshold)
-                    outcome = child.grade(request, timeout_s) or error("crashed")
-                if child.is_spent:
+                    outcome = child.grade(request, timeout_s)
+                if outcome is None or child.is_spent:
                     child = self._replaced(child, correct_threshold)
-                future.set_result(outcome)
+                future.set_result(outcome or error("crashed", item=request.item_id))
         finally:
             child.kill()
 
@@ -142,7 +137,8 @@ class _Child:
                 request.reward,
                 time.monotonic() - started,
             )
-            return Outcome(status="error", reason="timeout", time_s=time.monotonic() - started)
+            waited_s = time.monotonic() - started
+            return replace(error("timeout", item=request.item_id), time_s=waited_s)
         return outcome  # type: ignore[no-any-return]
 
     def _ask(self, message: Any, timeout_s: float) -> Any:
@@ -151,7 +147,8 @@ class _Child:
             self._pipe.send(message)
             if self._pipe.poll(timeout_s):
                 return self._pipe.recv()
-        except (EOFError, OSError):
+        except Exception:  # a dead process, or an answer that can't be read: either way start anew
+            logger.exception("a grading process failed")
             return None
         self.is_spent = True
         self.kill()

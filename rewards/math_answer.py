@@ -24,8 +24,10 @@ SELF_TEST = [
 _MAX_ANSWER_CHARS = 2000
 _MAX_NESTING = 60
 _BOX = re.compile(r"\\f?boxed\s*\{|\\fbox\s*\{")
-_PHRASE = re.compile(r"(?:final answer|answer)\s*(?:is|:)\s*([^\n]+)", re.IGNORECASE)
-_NOISE = re.compile(r"\\(?:left|right|displaystyle|,|!|;|:)|\$|\\\(|\\\)|\\\[|\\\]|\s+")
+_PHRASE = re.compile(r"(?:final answer|answer)[*_]*\s*(?:is|:)\s*([^\n]+)", re.IGNORECASE)
+_NOISE = re.compile(r"\\(?:left|right|displaystyle|,|!|;|:)|\\?\$|\\\(|\\\)|\\\[|\\\]")
+_SPACE = re.compile(r"\s+")
+_DIGITS_APART = re.compile(r"\d\s+\d")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
 _FRACTION = re.compile(r"([+-]?)\\[dt]?frac\{([+-]?\d+)\}\{(\d+)\}|([+-]?\d+)/(\d+)")
@@ -73,7 +75,7 @@ def extract(response: str) -> str | None:
     if box is not None:
         return box
     phrases = _PHRASE.findall(tail[-_MAX_ANSWER_CHARS:])
-    return phrases[-1].strip().rstrip(".") if phrases else None
+    return phrases[-1].strip(" *_.") if phrases else None
 
 
 def _last_box(text: str) -> str | None:
@@ -107,7 +109,9 @@ def _closing_brace(text: str, start: int) -> int | None:
 def normalise(text: str) -> str:
     """Drop what never changes a value: spaces, dollar signs, sizing commands, a final dot."""
     text = text.replace("\0", "").replace("\u2212", "-").replace("dfrac", "frac")
-    text = _NOISE.sub("", text.replace("tfrac", "frac")).rstrip(".")
+    text = _NOISE.sub("", text.replace("tfrac", "frac")).strip().rstrip(".")
+    # Numbers side by side ("1 1/2") are not one number.
+    text = _SPACE.sub(" " if _DIGITS_APART.search(text) else "", text)
     return text.replace(",", "") if _GROUPED.fullmatch(text) else text
 
 

@@ -69,6 +69,8 @@ async def _await(awaitable: Any) -> Any:
 def to_outcome(result: Any, correct_threshold: float) -> Outcome:
     """Turn what a grader returned into an Outcome: bool is binary, a number is graded."""
     if isinstance(result, Outcome):
+        if not math.isfinite(result.value):
+            return error("not_finite", returned=str(result.value))
         return result
     if isinstance(result, bool):
         return Outcome(status="ok", correct=result, value=float(result))

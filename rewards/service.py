@@ -4,7 +4,6 @@ A failure of a grader is an `error` outcome, counted and shown; too many of them
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import statistics
@@ -58,10 +57,6 @@ class RewardWorker:
         """Process id, for logs and tests."""
         return os.getpid()
 
-    async def take_restarts(self) -> int:
-        """Return how many grading processes were replaced since the last call."""
-        return self._pool.take_restarts()
-
 
 @dataclass(slots=True)
 class _Part:
@@ -112,6 +107,13 @@ class RewardService:
         self._num_open -= len(outcomes)
         self._recent.extend(outcomes)
         self._since_last += outcomes
+        for outcome in outcomes:
+            if outcome.reason == "timeout":
+                logger.warning(
+                    "the grading of %s was killed after %.1f s (reward.timeout_s)",
+                    outcome.detail.get("item") or "an item",
+                    outcome.time_s,
+                )
         self._check_error_rate()
         return outcomes
 
@@ -129,23 +131,27 @@ class RewardService:
                 return ray.get(part.answer, timeout=deadline)  # type: ignore[no-any-return]
             except ray.exceptions.GetTimeoutError:
                 logger.error("rewards: a batch was not graded within %.0f s", deadline)
-                self._replace(part.worker, part)
+                self._replace(part.worker)
                 return [error("service_timeout") for _ in part.requests]
             except ray.exceptions.RayActorError:
-                self._replace(part.worker, part)
+                if not self._is_alive(part.worker):
+                    self._replace(part.worker)
+                part.answer = self._workers[part.worker].score.remote(part.requests)
         return [error("worker_died") for _ in part.requests]
 
-    def _replace(self, worker: int, part: _Part) -> None:
-        """Start a new worker unless that was done already, and give it the batch again."""
-        with contextlib.suppress(ray.exceptions.RayError):
-            ray.get(self._workers[worker].take_restarts.remote(), timeout=1.0)
-            part.answer = self._workers[worker].score.remote(part.requests)
-            return
+    def _is_alive(self, worker: int) -> bool:
+        """Whether somebody has replaced a dead worker already."""
+        try:
+            ray.get(self._workers[worker].pid.remote(), timeout=_SLACK_S)
+        except ray.exceptions.RayError:
+            return False
+        return True
+
+    def _replace(self, worker: int) -> None:
         logger.error("rewards: worker %d died or hangs: replacing it", worker)
         ray.kill(self._workers[worker])
         self._workers[worker] = self._new_worker()
         self._num_replaced += 1
-        part.answer = self._workers[worker].score.remote(part.requests)
 
     def _new_worker(self) -> Any:
         return ray.remote(RewardWorker).options(num_cpus=0).remote(self._config)

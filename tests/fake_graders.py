@@ -5,6 +5,8 @@ import os
 import signal
 import time
 
+from rewards.types import Outcome
+
 
 def slow(response: str, reference: object, **_: object) -> bool:
     time.sleep(float(response))
@@ -46,6 +48,19 @@ async def patient(response: str, reference: object, **_: object) -> bool:
 
 def pid(response: str, reference: object, **_: object) -> float:
     return float(os.getpid())
+
+
+class OddError(Exception):
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first)
+
+
+def unpicklable(response: str, reference: object, **_: object) -> Outcome:
+    return Outcome(status="ok", correct=True, value=1.0, detail={"problem": OddError("a", "b")})
+
+
+def nan_outcome(response: str, reference: object, **_: object) -> Outcome:
+    return Outcome(status="ok", correct=True, value=float("nan"))
 
 
 def liar(response: str, reference: object, **_: object) -> bool:

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 _Z_95 = 1.959964
 
 
-def mean_with_interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the mean of independent values and its 95 % interval (normal approximation).
+def mean_with_interval(shares: Sequence[float]) -> tuple[float, float, float]:
+    """Return the mean of independent shares (each from 0 to 1) and its 95 % interval.
 
-    With one value the interval is that value's whole range, 0 to 1.
+    Wilson's score interval (Wilson 1927) for the number of trials that a binomial share would need
+    to vary as these do; where they don't vary, one trial per share.
     """
-    mean = sum(values) / len(values)
-    if len(values) == 1:
-        return mean, 0.0, 1.0
-    variance = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
-    half = _Z_95 * math.sqrt(variance / len(values))
-    return mean, max(0.0, mean - half), min(1.0, mean + half)
+    count = len(shares)
+    mean = sum(shares) / count
+    spread_sq = sum((share - mean) ** 2 for share in shares)
+    trials = float(count)
+    if count > 1 and spread_sq > 0:
+        trials = mean * (1 - mean) * count * (count - 1) / spread_sq
+    z_sq = _Z_95**2
+    centre = (mean + z_sq / (2 * trials)) / (1 + z_sq / trials)
+    variance = mean * (1 - mean) / trials + z_sq / (4 * trials**2)
+    half = _Z_95 * math.sqrt(variance) / (1 + z_sq / trials)
+    return mean, max(0.0, centre - half), min(1.0, centre + half)

@@ -22,4 +22,6 @@ def bernoulli_kl(p: float, p0: float) -> float:
 
 def mgpo_weight(group_accuracy: float, gamma: float, target_accuracy: float = 0.5) -> float:
     """Return w = exp(-gamma D(p || p0)); 1 where p = p0, and everywhere 1 for gamma = 0."""
+    if gamma == 0:
+        return 1.0
     return math.exp(-gamma * bernoulli_kl(group_accuracy, target_accuracy))

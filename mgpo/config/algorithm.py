@@ -1,4 +1,4 @@
-"""MGPO's settings. Section numbers are those of docs/recipe.md."""
+"""MGPO's settings. Formulas and sources: docs/loss.md."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -13,5 +13,8 @@ class DataError(UserError):
     """A data file is wrong; the message names file, line (or row) and field."""
 
 
-class Interrupted(Exception):
-    """The run was asked to stop: its state is saved, exit code 130."""
+class Interrupted(KeyboardInterrupt):
+    """The run was asked to stop: its state is saved, exit code 130.
+
+    A KeyboardInterrupt, because Ray's waits let only that one through.
+    """

@@ -29,5 +29,5 @@ class RunConfig:
 
     @property
     def path(self) -> Path:
-        """The run's folder."""
-        return Path(self.dir) / self.name
+        """The run's folder, absolute: actors may have another working directory."""
+        return (Path(self.dir) / self.name).resolve()

@@ -67,6 +67,12 @@ class SftConfig(StageConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.learner.updates_per_batch > self.sft.samples_per_step:
+            raise ValueError(
+                f"learner.updates_per_batch must be at most sft.samples_per_step "
+                f"({self.sft.samples_per_step}), got {self.learner.updates_per_batch}: "
+                "an update needs a sample"
+            )
         if self.sft.stop_at_accuracy is not None and (
             self.data.eval is None or self.eval.every < 1
         ):

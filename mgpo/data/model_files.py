@@ -1,11 +1,14 @@
 """What a model's files say about it, before any weight is loaded."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mgpo.config.errors import ConfigError
 
+_LOGIT_CHANGES = ("final_logit_softcapping", "logit_scale", "logits_scaling")
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 
@@ -46,6 +49,23 @@ def is_cached(hub_name: str) -> bool:
     )
 
 
+def _refuse_unsupported(path: str, fields: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a model that learner and engine would compute differently."""
+    for name in _LOGIT_CHANGES:
+        if fields.get(name) not in (None, 1.0):
+            raise ConfigError(
+                f"model.path {path}: {name}={fields[name]} changes the logits, which the log-prob "
+                "head does not support; use a model without it"
+            )
+    kinds = set(fields.get("layer_types") or ["full_attention"])
+    is_windowed = fields.get("sliding_window") and fields.get("use_sliding_window", True)
+    if kinds != {"full_attention"} or is_windowed:
+        raise ConfigError(
+            f"model.path {path}: attention other than full causal attention (sliding windows, "
+            "linear layers) is not supported; use a model without it"
+        )
+
+
 def read_model_facts(path: str, *, local_files_only: bool = False) -> ModelFacts:
     """Read the model's config. Raises ConfigError if it cannot be found or understood."""
     from transformers import AutoConfig
@@ -56,6 +76,7 @@ def read_model_facts(path: str, *, local_files_only: bool = False) -> ModelFacts
         reason = " ".join(str(error).split())
         raise ConfigError(f"model.path {path}: no usable config.json: {reason}") from error
     text = config.get_text_config().to_dict()
+    _refuse_unsupported(path, text)
     return ModelFacts(
         context_tokens=text.get("max_position_embeddings"), vocab_size=text["vocab_size"]
     )

@@ -31,8 +31,8 @@ class TrainState:
     num_updates: int = 0
     """Optimizer updates made, from which the learning rate follows."""
     policy_version: int = 0
-    is_finished: bool = False
-    """The stage ended before its last step, by its stopping rule."""
+    stop_accuracy: float | None = None
+    """The held-out accuracy that met a stopping rule at this step."""
 
     def advanced(self, num_updates: int) -> "TrainState":
         """Return the state one step later."""
@@ -58,7 +58,7 @@ class CheckpointStore:
         self, state: TrainState, last_step: int, save_learner: Callable[[Path], None]
     ) -> None:
         """Save every `checkpoint.every` steps and after the last one."""
-        is_last = state.is_finished or state.step == last_step
+        is_last = state.stop_accuracy is not None or state.step == last_step
         if is_last or state.step % self._config.every == 0:
             self.save(state, save_learner)
 
@@ -79,7 +79,8 @@ class CheckpointStore:
 
         publish_folder(target, write)
         for old in self._published()[: -self._config.keep_last]:
-            shutil.rmtree(old)
+            # Out of sight first: half a checkpoint must not look like one.
+            shutil.rmtree(old.rename(old.with_name(f"{_UNFINISHED}{old.name}")))
 
     def restore(
         self, resume: Literal["auto", "must", "never"], load_learner: Callable[[Path], None]

@@ -68,32 +68,13 @@ class PolicyModel(nn.Module):
             yield name, shard_of.full_tensor()
 
 
-_LOGIT_CHANGES = ("final_logit_softcapping", "logit_scale", "logits_scaling")
-
-
 def load_causal_lm(
     path: str | Path, device: torch.device, compute_dtype: torch.dtype
 ) -> PreTrainedModel:
-    """Load fp32 master weights with packed attention and without dropout.
-
-    Raises ValueError for a model whose logits or attention are of a kind this learner does not
-    know.
-    """
+    """Load fp32 master weights with packed attention and without dropout."""
     config = AutoConfig.from_pretrained(path)
-    fields = config.to_dict()
-    for name in _LOGIT_CHANGES:
-        if fields.get(name) not in (None, 1.0):
-            raise ValueError(
-                f"model.path {path}: {name}={fields[name]} changes the logits, "
-                "which the log-prob head does not support; use a model without it"
-            )
     attention = _attention_for(device, compute_dtype)
-    if attention == PACKED_SDPA and fields.get("use_sliding_window"):
-        raise ValueError(
-            f"model.path {path}: sliding-window attention needs flash-attn on a GPU; "
-            "install it, or use a model with use_sliding_window false"
-        )
-    if "attention_dropout" in fields:
+    if "attention_dropout" in config.to_dict():
         config.attention_dropout = 0.0
     model = AutoModelForCausalLM.from_pretrained(
         path, config=config, dtype=torch.float32, attn_implementation=attention

@@ -41,6 +41,12 @@ class Optimizer:
             foreach=True,
         )
 
+    def apply_config(self) -> None:
+        """Set betas and weight decay anew: a restored state brings those of its own time."""
+        for group in self.adamw.param_groups:
+            group["betas"] = (self._config.beta1, self._config.beta2)
+            group["weight_decay"] = self._config.weight_decay
+
     def step(self, denominator: float, lr: float) -> UpdateReport:
         """Apply one update from the accumulated, un-normalised gradients and clear them.
 

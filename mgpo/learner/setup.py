@@ -15,6 +15,8 @@ class LearnerSetup:
     learner: LearnerConfig
     model: ModelConfig
     algorithm: AlgorithmConfig
+    model_source: str
+    """Absolute folder or hub name."""
     vocab_size: int
     """Ids from here on can't be sampled or trained on."""
     temperature: float

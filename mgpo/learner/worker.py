@@ -1,8 +1,8 @@
 """One FSDP2 rank. Runs inside a Ray actor; knows nothing of groups or rewards."""
 
+import contextlib
 import logging
 import resource
-import shutil
 import socket
 from collections.abc import Sequence
 from datetime import timedelta
@@ -62,7 +62,7 @@ class LearnerWorker:
             timeout=timedelta(seconds=setup.learner.timeout_s),
         )
         dtype: torch.dtype = getattr(torch, setup.model.dtype)
-        causal_lm = load_causal_lm(setup.model.path, self._device, dtype)
+        causal_lm = load_causal_lm(setup.model_source, self._device, dtype)
         chunk = setup.learner.head_chunk_tokens or chunk_tokens_from_budget(
             setup.vocab_size, setup.learner.head_chunk_mib
         )
@@ -147,6 +147,7 @@ class LearnerWorker:
             model_state_dict=state["model"],
             optim_state_dict=state["optimizer"],
         )
+        self._optimizer.apply_config()
 
     def export_model(self, directory: Path) -> None:
         """Write the model in Hugging Face format with its tokenizer; rank 0 writes."""
@@ -156,20 +157,26 @@ class LearnerWorker:
             for name, tensor in self._model.named_full_tensors()
         }
         if self._is_first:
-            from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+            from transformers import (
+                AutoConfig,
+                AutoModelForCausalLM,
+                AutoTokenizer,
+                GenerationConfig,
+            )
 
-            source = self._setup.model.path
+            source = self._setup.model_source
             config = AutoConfig.from_pretrained(source)
             config.dtype = dtype
             with torch.device("meta"):
                 skeleton = AutoModelForCausalLM.from_config(config, dtype=dtype)
-            skeleton.load_state_dict(state, strict=False, assign=True)
+            missing = skeleton.load_state_dict(state, strict=False, assign=True).missing_keys
+            assert set(missing) <= set(skeleton.all_tied_weights_keys), f"no weights for {missing}"
             skeleton.tie_weights()
             skeleton.save_pretrained(directory)
             AutoTokenizer.from_pretrained(source).save_pretrained(directory)
-            generation_config = Path(source) / "generation_config.json"
-            if generation_config.exists():
-                shutil.copy(generation_config, directory)
+            # It names further stop ids, which engines and evaluations read.
+            with contextlib.suppress(OSError):
+                GenerationConfig.from_pretrained(source).save_pretrained(directory)
 
     def rss_mib(self) -> float:
         """Peak resident memory of this process."""

@@ -293,7 +293,9 @@ class RolloutPool:
         return self._wait("process ids", [worker.pid.remote() for worker in self._workers])
 
     def close(self) -> None:
-        """End all engines."""
+        """End all engines and what they started."""
+        calls = [worker.close.remote() for worker in self._workers]
+        ray.wait(calls, num_returns=len(calls), timeout=_ABORT_GRACE_S)
         for worker in self._workers:
             ray.kill(worker)
 

@@ -44,6 +44,11 @@ class StageParts:
             with log.time("push"):
                 log.add(self.weights.push(state.policy_version))
 
+    def save_interrupted(self, state: TrainState) -> None:
+        """Save the state of a run that was asked to stop, unless it was asked twice."""
+        if not self.interruption.is_forced:
+            self.checkpoints.save(state, self.learner.save)
+
 
 @contextmanager
 def assemble(
@@ -67,7 +72,7 @@ def assemble(
         stack.callback(rollouts.close)
         canaries = canary_requests(inputs.canary_prompts, config.weight_sync, config.rollout)
         weights = SharedMemorySync(
-            config.weight_sync, learner, rollouts, canaries, config.model.dtype
+            config.weight_sync, learner, rollouts, canaries, config.model.dtype, run_dir.path
         )
         stack.callback(weights.close)
         checkpoints = CheckpointStore(run_dir.checkpoints_dir, config.checkpoint)
@@ -75,6 +80,11 @@ def assemble(
         tracker = Tracker(run_dir, config, restored.step if restored else None)
         stack.callback(tracker.close)
         state = restored or TrainState()
+        if state.step > config.steps:
+            raise ConfigError(
+                f"steps is {config.steps}, but {run_dir.path} holds {state.step} finished steps; "
+                "raise steps, or choose another run.name"
+            )
         weights.push(state.policy_version)
         yield StageParts(
             run_dir=run_dir,
@@ -99,6 +109,7 @@ def _learner(
     setup = LearnerSetup(
         learner=config.learner,
         model=config.model,
+        model_source=config.model.source,
         algorithm=algorithm,
         vocab_size=inputs.encoder.vocab_size,
         temperature=config.rollout.temperature,
@@ -110,7 +121,7 @@ def _learner(
 
 def _rollouts(config: StageConfig, inputs: StageInputs, placement: Placement) -> RolloutPool:
     engine = {
-        "model_path": config.model.path,
+        "model_path": config.model.source,
         "dtype": config.model.dtype,
         "device": placement.device,
         "config": config.rollout,

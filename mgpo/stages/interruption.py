@@ -16,6 +16,8 @@ class Interruption:
     def __init__(self) -> None:
         self._is_deferring = False
         self._received: int | None = None
+        self.is_forced = False
+        """A second signal came: stop without saving."""
         self._previous: dict[int, object] = {}
 
     def __enter__(self) -> Self:
@@ -45,6 +47,7 @@ class Interruption:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._received is not None:
+            self.is_forced = True
             raise KeyboardInterrupt("a second signal: the state is not saved")
         self._received = number
         if not self._is_deferring:

@@ -7,7 +7,6 @@ prompts -> rollouts -> rewards -> group accuracy, MGPO weight, advantages -> lea
 from mgpo.algorithm.advantages import drop_small_groups, weigh_groups
 from mgpo.algorithm.control import permute_outcomes
 from mgpo.algorithm.group_stats import group_metrics
-from mgpo.config.errors import Interrupted
 from mgpo.config.stages import RlConfig
 from mgpo.data.inputs import StageInputs, load_inputs
 from mgpo.learner.checkpoint import TrainState, publish_folder
@@ -38,8 +37,8 @@ def run(config: RlConfig) -> str:
                     evaluate_if_due(config, parts, inputs, state, log)
                     parts.tracker.write(state.step, log, groups)
                     parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
-        except Interrupted:
-            parts.checkpoints.save(state, parts.learner.save)
+        except KeyboardInterrupt:
+            parts.save_interrupted(state)
             raise
         publish_folder(parts.run_dir.final_dir, parts.learner.export_model)
     return summarize(parts.run_dir)

@@ -4,7 +4,6 @@ sampling."""
 from dataclasses import replace
 
 from mgpo.config.algorithm import AlgorithmConfig
-from mgpo.config.errors import Interrupted
 from mgpo.config.stages import SftConfig
 from mgpo.data.inputs import StageInputs, load_inputs
 from mgpo.learner.checkpoint import TrainState, publish_folder
@@ -25,16 +24,16 @@ def run(config: SftConfig) -> str:
         if state.step == 0:
             measure_start(config, parts, inputs)
         try:
-            while state.step < config.steps and not state.is_finished:
+            while state.step < config.steps and not _is_stopped(config, state):
                 log = StepMetrics()
                 with parts.interruption.deferred():
                     state = _learn(config, parts, inputs, state, log)
                     evaluate_if_due(config, parts, inputs, state, log)
                     parts.tracker.write(state.step, log)
-                    state = replace(state, is_finished=_is_good_enough(config, log))
+                    state = replace(state, stop_accuracy=_reached(config, log))
                     parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
-        except Interrupted:
-            parts.checkpoints.save(state, parts.learner.save)
+        except KeyboardInterrupt:
+            parts.save_interrupted(state)
             raise
         publish_folder(parts.run_dir.final_dir, parts.learner.export_model)
     return summarize(parts.run_dir)
@@ -53,8 +52,15 @@ def _learn(
     return state.advanced(config.learner.updates_per_batch)
 
 
-def _is_good_enough(config: SftConfig, log: StepMetrics) -> bool:
-    """Apply the stopping rule to this step's evaluation, if it had one."""
+def _reached(config: SftConfig, log: StepMetrics) -> float | None:
+    """Return this step's held-out accuracy if it meets the stopping rule."""
     accuracy = log.values.get("eval/accuracy")
     target = config.sft.stop_at_accuracy
-    return target is not None and accuracy is not None and accuracy >= target
+    return accuracy if target is not None and accuracy is not None and accuracy >= target else None
+
+
+def _is_stopped(config: SftConfig, state: TrainState) -> bool:
+    """Whether the rule, as it is now, is met: a resumed run may have a higher target, or none."""
+    target = config.sft.stop_at_accuracy
+    reached = state.stop_accuracy
+    return target is not None and reached is not None and reached >= target

@@ -91,7 +91,8 @@ def _describe_data(source: str) -> Mapping[str, Any]:
 
 
 def _describe_model(source: str) -> Mapping[str, Any]:
-    found = {name: _model_file(source, name) for name in _MODEL_FILES}
+    weights = sorted(path.name for path in Path(source).glob("*.safetensors"))
+    found = {name: _model_file(source, name) for name in (*_MODEL_FILES, *weights)}
     hashes = {name: _sha256(path) for name, path in found.items() if path is not None}
     return {"source": source, "sha256": hashes}
 

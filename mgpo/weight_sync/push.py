@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import xxhash
+
 from mgpo.config.weight_sync import WeightSyncConfig
 from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
@@ -62,6 +64,7 @@ class SharedMemorySync:
         sink: WeightSink,
         canaries: Sequence[CanaryRequest],
         dtype: str,
+        run_path: Path,
     ) -> None:
         self._config = config
         self._source = source
@@ -69,7 +72,11 @@ class SharedMemorySync:
         self._canaries = canaries
         self._tolerance = config.canary_tolerance or _DEFAULT_TOLERANCE[dtype]
         shared = Path("/dev/shm")
-        self._root = Path(tempfile.mkdtemp(prefix="mgpo-", dir=shared if shared.is_dir() else None))
+        memory = shared if shared.is_dir() else Path(tempfile.gettempdir())
+        # One place per run, whose lock we hold: what a killed process left there goes now.
+        self._root = memory / f"mgpo-{xxhash.xxh3_64_hexdigest(bytes(run_path.resolve()))}"
+        shutil.rmtree(self._root, ignore_errors=True)
+        self._root.mkdir(mode=0o700)
         self._current: Path | None = None
         self.policy_version: int | None = None
         """Of the last push that was verified."""

@@ -236,3 +236,11 @@ def test_the_control_leaves_truncated_samples_wrong():
         samples = [s for g in permute_outcomes(groups, seed=0, step=step) for s in g.samples]
         assert all(s.reward == s.value for s in samples)
         assert [s.reward for s in samples if s.completion.is_truncated] == [0.0, 0.0]
+
+
+def test_graded_rewards_beyond_one_are_refused_by_name_unless_plain_grpo():
+    group = make_group([-1.0, 0.5, -1.0, 0.0], is_graded=True)
+    with pytest.raises(ValueError, match=r"prompt q.*mean -0\.375.*algorithm\.gamma=0"):
+        weigh_groups([group], AlgorithmConfig())
+    (plain,) = weigh_groups([group], AlgorithmConfig(gamma=0.0))
+    assert plain.mgpo_weight == 1.0

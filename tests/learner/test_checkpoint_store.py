@@ -68,7 +68,7 @@ def test_saving_is_due_by_interval_at_the_end_and_when_finished(tmp_path):
     store = make_store(tmp_path, every=4, keep_last=9)
     for step in range(7):
         store.save_if_due(TrainState(step=step), 6, save_learner)
-    store.save_if_due(TrainState(step=3, is_finished=True), 6, save_learner)
+    store.save_if_due(TrainState(step=3, stop_accuracy=0.5), 6, save_learner)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "step_000003",
         "step_000004",

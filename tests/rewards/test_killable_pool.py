@@ -77,6 +77,17 @@ def test_numbers_are_graded_and_nan_is_an_error(pool, value, word, reason):
     assert outcome.is_graded == (word != "error")
 
 
+def test_details_that_cannot_travel_cost_nothing(pool):
+    outcomes = score(pool, *[ask("unpicklable") for _ in range(6)])
+    assert [outcome.word for outcome in outcomes] == ["correct"] * 6
+    assert pool.take_restarts() == 0
+
+
+def test_an_outcome_with_nan_is_an_error(pool):
+    (outcome,) = score(pool, ask("nan_outcome"))
+    assert (outcome.word, outcome.reason) == ("error", "not_finite")
+
+
 def test_another_type_is_an_error(pool):
     (outcome,) = score(pool, ask("strange"))
     assert (outcome.reason, outcome.detail["returned"]) == ("wrong_type", "str")

@@ -21,9 +21,15 @@ RIGHT = [
     ("Answer: $x^2+1$", "1+x^2"),
     (r"\boxed{x(x+1)}", "x^2+x"),
     (r"\boxed{\sqrt{8}}", r"2\sqrt{2}"),
+    (r"\boxed{\$18}", "18"),
+    (r"\boxed{\$1,000}", "1000"),
+    ("**Answer:** 12", "12"),
+    ("**Answer**: **12**", "12"),
 ]
 WRONG = [
     (r"\boxed{41}", "42"),
+    (r"\boxed{1 1/2}", "11/2"),
+    (r"\boxed{1 2}", "12"),
     (r"first \boxed{6}, no, wait: \boxed{5}", "6"),
     ("the last number is 42", "42"),
     (r"\boxed{}", "0"),

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import threading
+import time
 
 import pytest
 
@@ -47,3 +49,19 @@ def test_the_callers_handlers_come_back():
     with Interruption():
         assert signal.getsignal(signal.SIGTERM) is not before
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.ray
+@pytest.mark.usefixtures("ray_cluster")
+def test_a_signal_ends_a_wait_for_ray_promptly():
+    import ray
+
+    @ray.remote(num_cpus=0)
+    def sleep():
+        time.sleep(60)
+
+    threading.Timer(1.0, send, (signal.SIGTERM,)).start()
+    started = time.monotonic()
+    with Interruption(), pytest.raises(KeyboardInterrupt):
+        ray.get(sleep.remote(), timeout=50)
+    assert time.monotonic() - started < 20

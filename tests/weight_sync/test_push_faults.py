@@ -63,7 +63,7 @@ def learner(model_path):
 
 
 @pytest.fixture
-def make_sync(model_path, learner):
+def make_sync(model_path, learner, tmp_path):
     from mgpo.rollout.pool import RolloutPool
     from mgpo.weight_sync.push import SharedMemorySync
 
@@ -88,7 +88,7 @@ def make_sync(model_path, learner):
             options=OPTIONS,
         )
         sync = SharedMemorySync(
-            WeightSyncConfig(bucket_mib=bucket_mib), learner, pool, CANARIES, "float32"
+            WeightSyncConfig(bucket_mib=bucket_mib), learner, pool, CANARIES, "float32", tmp_path
         )
         opened.extend([sync, pool])
         return sync
