@@ -36,7 +36,8 @@ def _weigh(group: Group, config: AlgorithmConfig) -> Group:
     if config.gamma > 0 and not 0 <= accuracy <= 1:
         raise ValueError(
             f"prompt {group.prompt.id}: its graded rewards have the mean {accuracy:g}, but the "
-            "MGPO weight needs one from 0 to 1; scale the reward, or set algorithm.gamma=0 (plain GRPO)"
+            "MGPO weight needs one from 0 to 1; scale the reward, or set algorithm.gamma=0 "
+            "(plain GRPO)"
         )
     weight = mgpo_weight(accuracy, config.gamma, config.target_accuracy)
     flat = is_flat(group.samples)
