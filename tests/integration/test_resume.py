@@ -1,18 +1,15 @@
 """A run that was killed, at any moment, ends as the undisturbed one, to the bit."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
-import fakes
 import pytest
+from command_runs import environment, make_experiment, run_rl
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
-TESTS = Path(__file__).parent.parent
 STEPS = 10
 RAGGED = (
     "time/",
@@ -29,52 +26,13 @@ RAGGED = (
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("resume")
-    fakes.make_model(path / "model", seed=2)
-    rows = [
-        {
-            "id": f"r{i}",
-            "prompt": f"say {i}",
-            "reference": "none",
-            "reward": "fake_rewards.even_length",
-        }
-        for i in range(30)
-    ]
-    (path / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (path / "eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:4]))
-    (path / "rl.yaml").write_text(
-        f"""
-stage: rl
-steps: {STEPS}
-run: {{name: undisturbed, dir: {path}}}
-model: {{path: {path}/model, dtype: float32}}
-data: {{train: {path}/train.jsonl, eval: {path}/eval.jsonl, prompts_per_step: 4}}
-rollout: {{group_size: 4, max_completion_tokens: 120, max_batch_samples: 8}}
-reward: {{processes_per_worker: 1}}
-learner: {{lr: 1.0e-3, warmup_steps: 2}}
-eval: {{every: 4, samples_per_prompt: 2}}
-checkpoint: {{every: 2, keep_last: 2}}
-tracking: {{wandb: disabled}}
-"""
-    )
+    make_experiment(path, STEPS)
     return path
 
 
-def run(folder, name, *overrides, fault=None):
-    """Run the command in a process of its own; return its exit code."""
-    command = [sys.executable, "-m", "mgpo", "rl"]
-    if fault:
-        script = TESTS / "integration" / "driver_with_faults.py"
-        command = [sys.executable, str(script), *map(str, fault)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
-    environment.pop("RAY_ADDRESS", None)
-    done = subprocess.run(
-        [*command, str(folder / "rl.yaml"), f"run.name={name}", *overrides],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+def run(folder, name, *overrides, fault=()):
+    """Run the command, keep its log, return its exit code."""
+    done = run_rl(folder / "rl.yaml", name, *overrides, fault=fault)
     (folder / f"{name}.log").write_text(done.stdout + done.stderr)
     return done.returncode
 
@@ -140,10 +98,8 @@ def test_a_killed_rollout_actor_costs_nothing_but_time(folder, undisturbed):
 
 def test_an_interrupted_run_saves_its_state_and_continues(folder, undisturbed):
     command = [sys.executable, "-m", "mgpo", "rl", str(folder / "rl.yaml"), "run.name=interrupted"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
-    environment.pop("RAY_ADDRESS", None)
     process = subprocess.Popen(
-        command, env=environment, cwd=folder, stderr=subprocess.PIPE, text=True
+        command, env=environment(), cwd=folder, stderr=subprocess.PIPE, text=True
     )
     for line in process.stderr:
         if "step 3/" in line:

@@ -1,0 +1,70 @@
+"""A small experiment on random weights, and `mgpo rl` on it in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import fakes
+
+TESTS = Path(__file__).parent
+
+
+def make_experiment(folder: Path, steps: int, dtype: str = "float32") -> Path:
+    """Write model, rows and YAML; rewards come from fake_rewards."""
+    fakes.make_model(folder / "model", seed=2)
+    rows = [
+        {
+            "id": f"r{i}",
+            "prompt": f"say {i}",
+            "reference": "none",
+            "reward": "fake_rewards.even_length",
+        }
+        for i in range(30)
+    ]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:4]))
+    experiment = folder / "rl.yaml"
+    experiment.write_text(
+        f"""
+stage: rl
+steps: {steps}
+run: {{name: undisturbed, dir: {folder}}}
+model: {{path: {folder}/model, dtype: {dtype}}}
+data: {{train: {folder}/train.jsonl, eval: {folder}/eval.jsonl, prompts_per_step: 4}}
+rollout: {{group_size: 4, max_completion_tokens: 120, max_batch_samples: 8}}
+reward: {{processes_per_worker: 1}}
+learner: {{lr: 1.0e-3, warmup_steps: 2}}
+eval: {{every: 4, samples_per_prompt: 2}}
+checkpoint: {{every: 2, keep_last: 2}}
+tracking: {{wandb: disabled}}
+"""
+    )
+    return experiment
+
+
+def environment() -> dict[str, str]:
+    """The environment of a driver that finds the tests' plugins and starts a Ray of its own."""
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
+    variables.pop("RAY_ADDRESS", None)
+    return variables
+
+
+def run_rl(
+    experiment: Path, name: str, *overrides: str, fault: Sequence[object] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run to the end, or to the planted fault (see integration/driver_with_faults.py)."""
+    command = [sys.executable, "-m", "mgpo", "rl"]
+    if fault:
+        script = TESTS / "integration" / "driver_with_faults.py"
+        command = [sys.executable, str(script), *map(str, fault)]
+    return subprocess.run(
+        [*command, str(experiment), f"run.name={name}", *overrides],
+        env=environment(),
+        cwd=experiment.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
