@@ -95,6 +95,8 @@ class Placement:
     device: Device
     learner_options: ActorOptions
     rollout_options: ActorOptions
+    is_shared: bool
+    """Learner and engine share one GPU, so each must give back memory it does not use."""
     learner_threads: int
     rollout_threads: int
 
@@ -113,6 +115,7 @@ class Placement:
             device=cluster.device,
             learner_options=options,
             rollout_options=options,
+            is_shared=0 < share < 1,
             learner_threads=max(1, cluster.num_cores // num_ranks),
             rollout_threads=max(1, cluster.num_cores // num_workers),
         )

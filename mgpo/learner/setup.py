@@ -22,5 +22,7 @@ class LearnerSetup:
     temperature: float
     """Of the distribution that is sampled and trained."""
     device: str
+    shares_device: bool
+    """Give unused GPU memory back after each call."""
     num_threads: int
     """Threads of one rank on a CPU."""

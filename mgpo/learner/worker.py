@@ -85,7 +85,9 @@ class LearnerWorker:
         whole batch, over all ranks.
         """
         metrics = self.accumulate(microbatches, objective, denominator)
-        return self._optimizer.step(denominator, lr), metrics
+        report = self._optimizer.step(denominator, lr)
+        self._give_memory_back()
+        return report, metrics
 
     def accumulate(
         self, microbatches: Sequence[Microbatch], objective: str, denominator: float
@@ -116,7 +118,12 @@ class LearnerWorker:
         # values.
         assert isinstance(self._model, FSDPModule)
         self._model.reshard()
+        self._give_memory_back()
         return result
+
+    def _give_memory_back(self) -> None:
+        if self._setup.shares_device:
+            torch.cuda.empty_cache()
 
     def export_weights(
         self, directory: Path, policy_version: int, bucket_bytes: int

@@ -36,6 +36,7 @@ class HfEngine:
         vocab_size: int,
         stop_token_ids: Collection[int],
         pad_token_id: int,
+        shares_device: bool = False,
     ) -> None:
         self._path = model_path
         self._dtype: torch.dtype = getattr(torch, dtype)
@@ -44,6 +45,7 @@ class HfEngine:
         self._vocab_size = vocab_size
         self._stop_token_ids = sorted(stop_token_ids)
         self._pad_token_id = pad_token_id
+        self._shares_device = shares_device
         self._policy_version = 0
         self._running: set[str] = set()
         self._aborted: set[str] = set()
@@ -89,6 +91,8 @@ class HfEngine:
                 for group in self._groups(requests, lambda: dispatch_id in self._aborted):
                     loop.call_soon_threadsafe(finished.put_nowait, group)
             finally:
+                if self._shares_device:
+                    torch.cuda.empty_cache()
                 loop.call_soon_threadsafe(finished.put_nowait, None)
 
         work = loop.run_in_executor(self._thread, run)

@@ -114,6 +114,7 @@ def _learner(
         vocab_size=inputs.encoder.vocab_size,
         temperature=config.rollout.temperature,
         device=placement.device,
+        shares_device=placement.is_shared,
         num_threads=placement.learner_threads,
     )
     return LearnerPool(setup, total_updates, placement.learner_options)
@@ -128,6 +129,7 @@ def _rollouts(config: StageConfig, inputs: StageInputs, placement: Placement) ->
         "vocab_size": inputs.encoder.vocab_size,
         "stop_token_ids": inputs.encoder.stop_token_ids,
         "pad_token_id": inputs.encoder.pad_token_id,
+        "shares_device": placement.is_shared,
     }
     return RolloutPool(
         config.rollout,

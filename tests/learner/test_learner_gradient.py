@@ -67,9 +67,11 @@ def probes(model_path, num_ranks: int, **learner) -> Iterator[list]:
         learner=LearnerConfig(num_ranks=num_ranks, **learner),
         model=ModelConfig(path=str(model_path), dtype="float32"),
         algorithm=AlgorithmConfig(),
+        model_source=str(model_path),
         vocab_size=VOCAB_SIZE,
         temperature=TEMPERATURE,
         device="cpu",
+        shares_device=False,
         num_threads=1,
     )
     actor = ray.remote(GradientProbe).options(num_cpus=0)

@@ -52,9 +52,11 @@ def learner(model_path):
         learner=LearnerConfig(lr=1e-2, warmup_steps=0),
         model=ModelConfig(path=model_path, dtype="float32"),
         algorithm=AlgorithmConfig(),
+        model_source=str(model_path),
         vocab_size=VOCAB_SIZE,
         temperature=0.7,
         device="cpu",
+        shares_device=False,
         num_threads=1,
     )
     pool = LearnerPool(setup, total_updates=100, options=OPTIONS)
