@@ -144,7 +144,6 @@ def _engine_arguments(path: Path, config: RolloutConfig) -> dict[str, Any]:
         "config": config,
         "vocab_size": vocab_size,
         "stop_token_ids": (tokenizer.eos_token_id,),
-        "pad_token_id": tokenizer.pad_token_id,
     }
 
 

@@ -34,12 +34,6 @@ class ChatEncoder:
         """Ids from here on have no token, though the model's embedding may be padded beyond."""
         return len(self._tokenizer)
 
-    @property
-    def pad_token_id(self) -> int:
-        """The padding id; the end of a turn where the tokenizer has none."""
-        pad = self._tokenizer.pad_token_id
-        return self.turn_end_id if pad is None else int(pad)
-
     def encode_prompt(self, row: Row) -> Prompt:
         """Render a row's messages with the generation prompt."""
         return Prompt(
@@ -71,13 +65,6 @@ class ChatEncoder:
             token_ids=(*prompt_ids, *response_ids, self.turn_end_id),
             prompt_len=len(prompt_ids),
         )
-
-    def decode(self, token_ids: Sequence[int]) -> str:
-        """Return the text without special tokens, spaces untouched."""
-        text = self._tokenizer.decode(
-            list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
-        )
-        return str(text)
 
     def decode_with_special_tokens(self, token_ids: Sequence[int]) -> str:
         """Return the text as the model sees it."""

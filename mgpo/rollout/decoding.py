@@ -59,12 +59,10 @@ class Decoder:
         *,
         vocab_size: int,
         stop_token_ids: Sequence[int],
-        pad_token_id: int,
     ) -> None:
         self._model = model
         self._vocab_size = vocab_size
         self._stops = torch.tensor(sorted(stop_token_ids), device=model.device)
-        self._pad_token_id = pad_token_id
         # transformers renamed the argument within its fifth major version.
         names = inspect.signature(model.base_model.forward).parameters
         self._cache_argument = "cache" if "cache" in names else "past_key_values"
@@ -133,7 +131,8 @@ class Decoder:
         device = self._model.device
         lengths_R = torch.tensor([len(request.prompt_token_ids) for request in requests])
         longest = int(lengths_R.max())
-        ids_RL = torch.full((len(requests), longest), self._pad_token_id)
+        # Padding is masked out, so any id will do.
+        ids_RL = torch.zeros(len(requests), longest, dtype=torch.int64)
         for row, request in enumerate(requests):
             ids_RL[row, longest - len(request.prompt_token_ids) :] = torch.tensor(
                 request.prompt_token_ids

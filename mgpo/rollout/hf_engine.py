@@ -35,7 +35,6 @@ class HfEngine:
         config: RolloutConfig,
         vocab_size: int,
         stop_token_ids: Collection[int],
-        pad_token_id: int,
         shares_device: bool = False,
     ) -> None:
         self._path = model_path
@@ -44,7 +43,6 @@ class HfEngine:
         self._config = config
         self._vocab_size = vocab_size
         self._stop_token_ids = sorted(stop_token_ids)
-        self._pad_token_id = pad_token_id
         self._shares_device = shares_device
         self._policy_version = 0
         self._running: set[str] = set()
@@ -68,7 +66,6 @@ class HfEngine:
             self._model,
             vocab_size=self._vocab_size,
             stop_token_ids=self._stop_token_ids,
-            pad_token_id=self._pad_token_id,
         )
 
     def limits(self, group_size: int) -> EngineLimits:

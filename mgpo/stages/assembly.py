@@ -128,7 +128,6 @@ def _rollouts(config: StageConfig, inputs: StageInputs, placement: Placement) ->
         "config": config.rollout,
         "vocab_size": inputs.encoder.vocab_size,
         "stop_token_ids": inputs.encoder.stop_token_ids,
-        "pad_token_id": inputs.encoder.pad_token_id,
         "shares_device": placement.is_shared,
     }
     return RolloutPool(

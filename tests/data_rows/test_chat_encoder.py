@@ -74,12 +74,6 @@ def test_response_that_ends_its_own_turn_is_refused(encoder: ChatEncoder) -> Non
         encoder.encode_sft(_worked("It is 4.<|im_end|>"))
 
 
-def test_decoded_text_has_no_special_tokens_and_all_spaces(encoder: ChatEncoder) -> None:
-    text = "a , b .  c\n"
-    example = encoder.encode_sft(_worked(text))
-    assert encoder.decode(example.token_ids[example.prompt_len :]) == text
-
-
 def test_vocabulary_is_the_tokenizers_not_the_padded_one(encoder: ChatEncoder) -> None:
     assert encoder.vocab_size == 256 + 3
 

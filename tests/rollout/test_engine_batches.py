@@ -37,7 +37,6 @@ def make_engine(tmp_path_factory):
             config=RolloutConfig(max_batch_samples=max_batch_samples),
             vocab_size=259,
             stop_token_ids={258},
-            pad_token_id=256,
         )
         asyncio.run(engine.start())
         return engine

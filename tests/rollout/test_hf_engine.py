@@ -36,7 +36,6 @@ def make_engine(path, **config) -> HfEngine:
         config=RolloutConfig(**config),
         vocab_size=VOCAB_SIZE,
         stop_token_ids={STOP},
-        pad_token_id=0,
     )
     asyncio.run(engine.start())
     return engine

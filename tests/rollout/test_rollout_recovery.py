@@ -121,7 +121,6 @@ def test_what_is_sampled_survives_a_killed_engine_and_another_number_of_engines(
         "config": RolloutConfig(**config),
         "vocab_size": 259,
         "stop_token_ids": (258,),
-        "pad_token_id": 256,
     }
     requests = make_requests(10, max_completion_tokens=20)
     undisturbed = make_pool("mgpo.rollout.hf_engine:HfEngine", arguments, **config)

@@ -84,7 +84,6 @@ def make_sync(model_path, learner, tmp_path):
                 "config": config,
                 "vocab_size": VOCAB_SIZE,
                 "stop_token_ids": [258],
-                "pad_token_id": 0,
             },
             num_threads=1,
             options=OPTIONS,
