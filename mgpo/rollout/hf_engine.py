@@ -128,7 +128,9 @@ class HfEngine:
 
     def _completions(self, rows: Sequence[DecodedRow]) -> tuple[Completion, ...]:
         texts = self._tokenizer.batch_decode(
-            [row.token_ids for row in rows], skip_special_tokens=True
+            [row.token_ids for row in rows],
+            skip_special_tokens=True,
+            clean_up_tokenization_spaces=False,
         )
         return tuple(map(self._completion, rows, texts))
 
