@@ -1,11 +1,13 @@
 """A grading process: answers one request at a time over a pipe until the pipe closes.
 
-Started as `python -m rewards.child FD` by rewards.killable_pool, which ends it by SIGKILL when a
-grading takes too long; nothing here needs to time out.
+Started as `python -m rewards.child FD MEMORY_BYTES CORRECT_THRESHOLD TIMEOUT_S` by
+rewards.killable_pool, which ends it by SIGKILL when a grading takes too long. Here only async
+graders are timed, so that a late one is cancelled before its process is killed.
 """
 
 import ctypes
 import json
+import os
 import resource
 import signal
 import sys
@@ -28,13 +30,15 @@ WarmUp = str
 
 def main() -> None:
     """Serve until the parent closes its end."""
-    memory_bytes, correct_threshold = int(sys.argv[2]), float(sys.argv[3])
+    descriptor, memory_bytes = int(sys.argv[1]), int(sys.argv[2])
+    correct_threshold, timeout_s = float(sys.argv[3]), float(sys.argv[4])
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.setrecursionlimit(_RECURSION_LIMIT)
-    pipe: Connection[Any, Any] = Connection(int(sys.argv[1]))
+    os.set_inheritable(descriptor, False)
+    pipe: Connection[Any, Any] = Connection(descriptor)
     while True:
         try:
             message: ScoreRequest | WarmUp = pipe.recv()
@@ -43,7 +47,7 @@ def main() -> None:
         if isinstance(message, str):
             pipe.send(_warm_up(message))
         else:
-            pipe.send(_grade(message, correct_threshold))
+            pipe.send(_grade(message, correct_threshold, timeout_s))
 
 
 def _warm_up(name: str) -> str:
@@ -57,16 +61,11 @@ def _warm_up(name: str) -> str:
     return ""
 
 
-def _grade(request: ScoreRequest, correct_threshold: float) -> Outcome:
+def _grade(request: ScoreRequest, correct_threshold: float, timeout_s: float) -> Outcome:
     started = time.perf_counter()
     try:
-        result = call(
-            resolve(request.reward), request.response, request.reference, dict(request.fields)
-        )
-        outcome = to_outcome(result, correct_threshold)
-        # Whatever a grader puts there must survive the way back and the files.
-        plain = json.loads(json.dumps(dict(outcome.detail), default=str))
-        outcome = replace(outcome, detail=plain)
+        result = call(resolve(request.reward), request, timeout_s)
+        outcome = _plain(to_outcome(result, correct_threshold))
     except Exception as problem:  # a grader on untrusted text: its fault is an error, never a 0
         outcome = error(
             "exception",
@@ -74,6 +73,16 @@ def _grade(request: ScoreRequest, correct_threshold: float) -> Outcome:
             trace=traceback.format_exc()[-_MAX_TRACE_CHARS:],
         )
     return replace(outcome, time_s=time.perf_counter() - started)
+
+
+def _plain(outcome: Outcome) -> Outcome:
+    """Make what a grader put there survive the way back and the files: objects become text."""
+    return replace(
+        outcome,
+        correct=bool(outcome.correct),
+        value=float(outcome.value),
+        detail=json.loads(json.dumps(dict(outcome.detail), default=str)),
+    )
 
 
 if __name__ == "__main__":

@@ -8,8 +8,11 @@ actor may use it.
 import contextlib
 import logging
 import os
+import pickle
 import queue
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -23,9 +26,15 @@ from rewards.types import Outcome, ScoreRequest, error
 
 logger = logging.getLogger(__name__)
 
-_MEMORY_BYTES = 4 * 2**30
+KILL_GRACE_S = 0.5
+"""From the deadline to the kill: an async grader is cancelled at its deadline by the child."""
 _WARM_UP_S = 120.0
-_Job = tuple[ScoreRequest, "Future[Outcome]"]
+_STALL_S = 30.0
+"""Longest that a message may stand half sent: the other side has stopped."""
+_MEMORY_BYTES = 4 * 2**30
+_MAX_TRIES = 2
+_Job = tuple[ScoreRequest, bytes, "Future[Outcome]"]
+"""A request, as it is, as it is sent, and the promise of its outcome."""
 
 
 class KillablePool:
@@ -35,101 +44,160 @@ class KillablePool:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._is_closed = False
         self._lock = threading.Lock()
-        self._restarts = 0
         self._lanes = [
-            threading.Thread(
-                target=self._serve, args=(timeout_s, correct_threshold), daemon=True, name="grader"
-            )
-            for _ in range(num_processes)
+            _Lane(self._jobs, timeout_s, correct_threshold) for _ in range(num_processes)
         ]
-        for lane in self._lanes:
-            lane.start()
 
     def submit(self, request: ScoreRequest) -> "Future[Outcome]":
-        """Queue one request; the future always gets an Outcome, in bounded time per request."""
+        """Queue one request; unless cancelled, the future gets an Outcome, in bounded time.
+
+        Raises what pickle raises for a request that can't be sent.
+        """
         future: Future[Outcome] = Future()
+        message = pickle.dumps(request)
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("the grading pool is closed")
-            self._jobs.put((request, future))
+            self._jobs.put((request, message, future))
         return future
 
     def take_restarts(self) -> int:
-        """Return how many processes were replaced since the last call."""
+        """Return how many processes were killed or died since the last call."""
+        return sum(lane.take_restarts() for lane in self._lanes)
+
+    def close(self) -> None:
+        """End every process at once; what is queued or being graded becomes an error."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        with contextlib.suppress(queue.Empty):
+            while (job := self._jobs.get_nowait()) is not None:
+                if job[2].set_running_or_notify_cancel():
+                    job[2].set_result(error("closed"))
+        for lane in self._lanes:
+            self._jobs.put(None)
+            lane.stop()
+        for lane in self._lanes:
+            lane.join()
+
+
+class _Lane:
+    """A thread and the process it feeds; the process starts with the first request."""
+
+    def __init__(
+        self, jobs: "queue.SimpleQueue[_Job | None]", timeout_s: float, correct_threshold: float
+    ) -> None:
+        self._jobs = jobs
+        self._timeout_s = timeout_s
+        self._correct_threshold = correct_threshold
+        self._lock = threading.Lock()
+        """Held while the process starts or ends, so that `stop` never meets half of it."""
+        self._child: _Child | None = None
+        self._is_stopping = False
+        self._restarts = 0
+        self._thread = threading.Thread(target=self._serve, daemon=True, name="grader")
+        self._thread.start()
+
+    def take_restarts(self) -> int:
+        """Return how many processes were killed or died since the last call."""
         with self._lock:
             count, self._restarts = self._restarts, 0
         return count
 
-    def close(self) -> None:
-        """End every process; what was still queued becomes an error."""
+    def stop(self) -> None:
+        """Kill the process, so that the thread stops waiting for it."""
         with self._lock:
-            self._is_closed = True
-        with contextlib.suppress(queue.Empty):
-            while (job := self._jobs.get_nowait()) is not None:
-                job[1].set_result(error("closed"))
-        for _ in self._lanes:
-            self._jobs.put(None)
-        for lane in self._lanes:
-            lane.join()
+            self._is_stopping = True
+            if self._child is not None:
+                self._child.kill()
 
-    def _serve(self, timeout_s: float, correct_threshold: float) -> None:
-        child = _Child(correct_threshold)
-        try:
-            while (job := self._jobs.get()) is not None:
-                request, future = job
-                outcome = child.grade(request, timeout_s)
-                if outcome is None:
-                    # Perhaps it died of what came before: the request has one more try.
-                    child = self._replaced(child, correct_threshold)
-                    outcome = child.grade(request, timeout_s)
-                if outcome is None or child.is_spent:
-                    child = self._replaced(child, correct_threshold)
-                future.set_result(outcome or error("crashed", item=request.item_id))
-        finally:
-            child.kill()
+    def join(self) -> None:
+        """Wait for the thread's end."""
+        self._thread.join()
 
-    def _replaced(self, child: "_Child", correct_threshold: float) -> "_Child":
-        child.kill()
+    def _serve(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            request, message, future = job
+            if future.set_running_or_notify_cancel():
+                future.set_result(self._answer(request, message))
+        self._discard()
+
+    def _answer(self, request: ScoreRequest, message: bytes) -> Outcome:
+        # A process that died by itself may have died of an earlier request, so there is a second
+        # try; never after a kill for lateness.
+        for _ in range(_MAX_TRIES):
+            try:
+                child = self._ready_child()
+            except OSError as problem:
+                return error("no_process", problem=str(problem))
+            if child is None:
+                break
+            outcome = child.grade(request, message, self._timeout_s)
+            if outcome is None or child.is_spent:
+                self._discard()
+            if outcome is not None:
+                return outcome
         with self._lock:
-            self._restarts += 1
-        return _Child(correct_threshold)
+            return error("closed" if self._is_stopping else "crashed", item=request.item_id)
+
+    def _ready_child(self) -> "_Child | None":
+        """Return the running process or a new one; None when stopping."""
+        with self._lock:
+            if self._is_stopping:
+                return None
+            if self._child is None:
+                self._child = _Child(self._correct_threshold, self._timeout_s)
+            return self._child
+
+    def _discard(self) -> None:
+        with self._lock:
+            if self._child is not None:
+                self._child.end()
+                self._child = None
+                self._restarts += 1
 
 
 class _Child:
     """One grading process and the parent's end of its pipe."""
 
-    def __init__(self, correct_threshold: float) -> None:
+    def __init__(self, correct_threshold: float, timeout_s: float) -> None:
         ours, theirs = socket.socketpair()
-        self._pipe: Connection[Any, Any] = Connection(ours.detach())
-        command = [sys.executable, "-m", "rewards.child", str(theirs.fileno())]
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path),
-        }
-        with theirs:
+        with theirs, ours:
+            stall = struct.pack("ll", int(_STALL_S), int(_STALL_S % 1 * 1e6))
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, stall)
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, stall)
+            # -P: only the parent's sys.path, not the working directory before it.
+            command = [sys.executable, "-P", "-m", "rewards.child", str(theirs.fileno())]
             self._process = subprocess.Popen(
-                [*command, str(_MEMORY_BYTES), str(correct_threshold)],
+                [*command, str(_MEMORY_BYTES), str(correct_threshold), str(timeout_s)],
                 pass_fds=[theirs.fileno()],
-                env=environment,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path),
+                },
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 start_new_session=True,
             )
+            self._pipe: Connection[Any, Any] = Connection(ours.detach())
         self._warm: set[str] = set()
         self.is_spent = False
-        """It was killed, or must be: don't use it again."""
+        """It is late: it must be killed."""
 
-    def grade(self, request: ScoreRequest, timeout_s: float) -> Outcome | None:
+    def grade(self, request: ScoreRequest, message: bytes, timeout_s: float) -> Outcome | None:
         """Return the outcome, or None if the process died by itself."""
         if request.reward not in self._warm:
-            problem = self._ask(request.reward, _WARM_UP_S)
-            if problem is None or self.is_spent:
-                return error("timeout", waited_s=_WARM_UP_S) if self.is_spent else None
+            problem = self._ask(pickle.dumps(request.reward), _WARM_UP_S)
+            if self.is_spent:
+                return error("timeout", waited_s=_WARM_UP_S, waited_for="import of the reward")
+            if problem is None:
+                return None
             if problem:
                 return error("bad_reward", problem=problem)
             self._warm.add(request.reward)
         started = time.monotonic()
-        outcome = self._ask(request, timeout_s)
+        outcome = self._ask(message, timeout_s + KILL_GRACE_S)
         if self.is_spent:
             logger.warning(
                 "killed the grading of %s by reward %s after %.1f s (reward.timeout_s)",
@@ -137,26 +205,31 @@ class _Child:
                 request.reward,
                 time.monotonic() - started,
             )
-            waited_s = time.monotonic() - started
-            return replace(error("timeout", item=request.item_id), time_s=waited_s)
+            late = error("timeout", item=request.item_id, waited_s=timeout_s)
+            return replace(late, time_s=time.monotonic() - started)
         return outcome  # type: ignore[no-any-return]
 
-    def _ask(self, message: Any, timeout_s: float) -> Any:
-        """Return the answer; None if the process died, or (`is_spent`) was killed for lateness."""
+    def _ask(self, message: bytes, timeout_s: float) -> Any:
+        """Return the answer; None if the process died or (then it `is_spent`) is late."""
         try:
-            self._pipe.send(message)
+            self._pipe.send_bytes(message)
             if self._pipe.poll(timeout_s):
                 return self._pipe.recv()
-        except Exception:  # a dead process, or an answer that can't be read: either way start anew
-            logger.exception("a grading process failed")
+        except (EOFError, OSError):
+            return None
+        except Exception:  # a grader made an answer that can't be read: its process starts anew
+            logger.exception("the answer of a grading process can't be read")
             return None
         self.is_spent = True
-        self.kill()
         return None
 
     def kill(self) -> None:
-        """End the process and everything it started, and close the pipe."""
+        """Kill the process and everything it started. Only until `end`: ids are used again."""
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, 9)
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def end(self) -> None:
+        """Kill, reap, and close the pipe."""
+        self.kill()
         self._process.wait()
         self._pipe.close()

@@ -23,14 +23,24 @@ SELF_TEST = [
 
 _MAX_ANSWER_CHARS = 2000
 _MAX_NESTING = 60
-_BOX = re.compile(r"\\f?boxed\s*\{|\\fbox\s*\{")
-_PHRASE = re.compile(r"(?:final answer|answer)[*_]*\s*(?:is|:)\s*([^\n]+)", re.IGNORECASE)
-_NOISE = re.compile(r"\\(?:left|right|displaystyle|,|!|;|:)|\\?\$|\\\(|\\\)|\\\[|\\\]")
-_SPACE = re.compile(r"\s+")
-_DIGITS_APART = re.compile(r"\d\s+\d")
-_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_DECIMALS = 50
+"""At math-verify's own 15 and 6, small numbers such as 2^-99 and 2^-98 are equal."""
+_TOKEN = re.compile(r"\\f?boxed\s*\{|\\fbox\s*\{|\\\\(?!f?boxed|fbox)|\\[{}]|[{}]")
+"""A box's start, an escape that is no brace of ours, or a brace."""
+_TEXT = re.compile(r"\S")
+_PHRASE = re.compile(r"\banswer[*_]*\s*(?:is\b|:)[*_:\s]*", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.?!]\s|\n")
+_NOISE = re.compile(r"(?<!\\)\\(?:(?:left|right|displaystyle)(?![a-zA-Z])|[!()\[\]])|\\?\$|\0")
+_SPACE = re.compile(r"(?:(?<!\\)\\[,;: ]|\s|~)+")
+_LOOSE_SPACE = re.compile(r"(?<![A-Za-z0-9.]) | (?![A-Za-z0-9.])")
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,|\{,\}| )\d{3})+(?:\.\d+)?")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
-_FRACTION = re.compile(r"([+-]?)\\[dt]?frac\{([+-]?\d+)\}\{(\d+)\}|([+-]?\d+)/(\d+)")
+_FRACTION = re.compile(
+    r"(?P<sign>[+-]?)(?:(?P<whole>\d+) )?"
+    r"(?:\\frac\{(?P<top>[+-]?\d+)\}\{(?P<bottom>\d+)\}|(?P<n>\d+)/(?P<d>\d+))"
+)
+_TWO_NUMBERS = re.compile(r"[+-]?[\d.]+ \d")
+_UPRIGHT = re.compile(r"\\(?:mathrm|operatorname)\{([ei])\}")
 
 
 def grade(response: str, reference: Any, **_: Any) -> Outcome:
@@ -41,7 +51,7 @@ def grade(response: str, reference: Any, **_: Any) -> Outcome:
     """
     gold = normalise(str(reference))
     if not gold:
-        return error("bad_reference", reference=str(reference))
+        return error("bad_reference", reference=str(reference)[:_MAX_ANSWER_CHARS])
     answer = extract(response)
     if answer is None:
         return Outcome(status="ok", reason="no_answer")
@@ -49,7 +59,9 @@ def grade(response: str, reference: Any, **_: Any) -> Outcome:
     text = normalise(answer)
     if text == gold:
         return _verdict(True, "identical", detail)
-    if len(text) > _MAX_ANSWER_CHARS or _nesting(text) > _MAX_NESTING:
+    if _is_too_big(gold):
+        return error("bad_reference", reference=gold[:_MAX_ANSWER_CHARS])
+    if _is_too_big(text):
         return _verdict(False, "too_big", detail)
     ours, theirs = exact_number(text), exact_number(gold)
     if ours is not None and theirs is not None:
@@ -74,45 +86,43 @@ def extract(response: str) -> str | None:
     box = _last_box(tail)
     if box is not None:
         return box
-    phrases = _PHRASE.findall(tail[-_MAX_ANSWER_CHARS:])
-    return phrases[-1].strip(" *_.") if phrases else None
+    return _last_phrase(tail[-_MAX_ANSWER_CHARS:])
 
 
 def _last_box(text: str) -> str | None:
-    """Scan the braces once, from the first box on; an unclosed or empty box does not count."""
+    """Match braces in one pass; the box that ends last counts, an unclosed or empty one never."""
     last = None
-    end = 0
-    for match in _BOX.finditer(text):
-        if match.start() < end:
-            continue
-        closing = _closing_brace(text, match.end())
-        if closing is None:
-            break
-        content = text[match.end() : closing].strip()
-        end = closing
-        last = content or last
-    return last
+    starts: list[int | None] = []
+    for token in _TOKEN.finditer(text):
+        if token.group().endswith("{") and token.group() != r"\{":
+            starts.append(token.end() if len(token.group()) > 1 else None)
+        elif token.group() == "}" and starts:
+            start = starts.pop()
+            if start is not None and _TEXT.search(text, start, token.start()):
+                last = start, token.start()
+    return text[slice(*last)].strip() if last else None
 
 
-def _closing_brace(text: str, start: int) -> int | None:
-    depth = 1
-    for match in re.compile(r"\\?[{}]").finditer(text, start):
-        if match.group() == "{":
-            depth += 1
-        elif match.group() == "}":
-            depth -= 1
-            if depth == 0:
-                return match.start()
-    return None
+def _last_phrase(text: str) -> str | None:
+    """Return the rest of the sentence after the last "answer is" or "Answer:"."""
+    end = max((match.end() for match in _PHRASE.finditer(text)), default=None)
+    if end is None:
+        return None
+    sentence = _SENTENCE_END.split(text[end:], maxsplit=1)[0]
+    return sentence.strip(" *_`").rstrip(".?! ") or None
 
 
 def normalise(text: str) -> str:
-    """Drop what never changes a value: spaces, dollar signs, sizing commands, a final dot."""
-    text = text.replace("\0", "").replace("\u2212", "-").replace("dfrac", "frac")
-    text = _NOISE.sub("", text.replace("tfrac", "frac")).strip().rstrip(".")
-    # Numbers side by side ("1 1/2") are not one number.
-    text = _SPACE.sub(" " if _DIGITS_APART.search(text) else "", text)
-    return text.replace(",", "") if _GROUPED.fullmatch(text) else text
+    """Drop what never changes a value: dollar signs, sizing commands, most spaces, a final dot.
+
+    A space between letters or digits stays: `1 1/2` is not `11/2`.
+    """
+    text = text.replace("\u2212", "-").replace("dfrac", "frac").replace("tfrac", "frac")
+    text = _SPACE.sub(" ", _NOISE.sub("", _UPRIGHT.sub(r"{\1}", text)))
+    text = _LOOSE_SPACE.sub("", text).rstrip(".")
+    if _GROUPED.fullmatch(text):
+        return text.replace("{,}", "").replace(",", "").replace(" ", "")
+    return text
 
 
 def exact_number(text: str) -> Fraction | None:
@@ -122,12 +132,15 @@ def exact_number(text: str) -> Fraction | None:
     match = _FRACTION.fullmatch(text)
     if match is None:
         return None
-    sign, top, bottom, plain_top, plain_bottom = match.groups()
-    numerator, denominator = int(top or plain_top), int(bottom or plain_bottom)
+    numerator, denominator = int(match["top"] or match["n"]), int(match["bottom"] or match["d"])
     if denominator == 0:
         return None
-    value = Fraction(numerator, denominator)
-    return -value if sign == "-" else value
+    value = int(match["whole"] or 0) + Fraction(numerator, denominator)
+    return -value if match["sign"] == "-" else value
+
+
+def _is_too_big(text: str) -> bool:
+    return len(text) > _MAX_ANSWER_CHARS or _nesting(text) > _MAX_NESTING
 
 
 def _nesting(text: str) -> int:
@@ -147,15 +160,36 @@ def warm_up() -> None:
 
 
 def _by_math_verify(gold: str, answer: str, detail: dict[str, Any]) -> Outcome:
-    from math_verify import parse, verify
+    from math_verify import verify
 
-    # The process is the time limit: math-verify's own is a signal, which only a main thread can
-    # take.
-    parsed_gold = parse(f"${gold}$", parsing_timeout=None)
+    parsed_gold = _parse(gold)
     if not parsed_gold:
-        return error("bad_reference", reference=gold[:_MAX_ANSWER_CHARS])
-    parsed = parse(f"${answer}$", parsing_timeout=None)
+        return error("bad_reference", reference=gold)
+    parsed = _parse(answer)
     if not parsed:
         return _verdict(False, "unparsed", detail)
-    is_right = bool(verify(parsed_gold, parsed, timeout_seconds=None))
-    return _verdict(is_right, "math_verify", detail)
+    is_right = verify(
+        parsed_gold,
+        parsed,
+        float_rounding=_DECIMALS,
+        numeric_precision=_DECIMALS,
+        timeout_seconds=None,
+    )
+    return _verdict(is_right, "equal" if is_right else "different", detail)
+
+
+def _parse(text: str) -> list[Any]:
+    """Parse a whole formula; empty if it can't be, also where a part of it could."""
+    from math_verify import LatexExtractionConfig, parse
+
+    if _TWO_NUMBERS.match(text):  # math-verify would keep the first number
+        return []
+    # The process is the time limit: math-verify's own is a signal, which only a main thread can
+    # take. Formulas only, without fallback: else it takes a number out of what it can't read.
+    return parse(  # type: ignore[no-any-return]
+        f"${text}$",
+        [LatexExtractionConfig()],
+        fallback_mode="no_fallback",
+        extraction_mode="first_match",
+        parsing_timeout=None,
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import Any
 
-from rewards.types import Outcome, error
+from rewards.types import Outcome, ScoreRequest, error
 
 BUILT_IN = {"math": "rewards.math_answer:grade"}
 """Name in a row -> grader."""
@@ -56,18 +56,28 @@ def self_test_items(name: str) -> list[tuple[str, Any, bool]]:
     return list(getattr(grader, "self_test", None) or getattr(module, "SELF_TEST", None) or [])
 
 
-def call(grader: Grader, response: str, reference: Any, fields: dict[str, Any]) -> Any:
-    """Run a grader, sync or async, to its end."""
-    result = grader(response, reference, **fields)
-    return asyncio.run(_await(result)) if inspect.isawaitable(result) else result
+def call(grader: Grader, request: ScoreRequest, timeout_s: float) -> Any:
+    """Run a grader to its end; an async one is cancelled after `timeout_s`, a sync one is not."""
+    result = grader(request.response, request.reference, **request.fields)
+    return asyncio.run(_await(result, timeout_s)) if inspect.isawaitable(result) else result
 
 
-async def _await(awaitable: Any) -> Any:
-    return await awaitable
+async def _await(awaitable: Any, timeout_s: float) -> Any:
+    limit = asyncio.timeout(timeout_s)
+    try:
+        async with limit:
+            return await awaitable
+    except TimeoutError:
+        if not limit.expired():  # the grader's own, e.g. of a request it made
+            raise
+        return error("timeout", waited_s=timeout_s)
 
 
 def to_outcome(result: Any, correct_threshold: float) -> Outcome:
-    """Turn what a grader returned into an Outcome: bool is binary, a number is graded."""
+    """Turn what a grader returned into an Outcome: bool is binary, a number is graded.
+
+    NaN, infinity (in an Outcome's value too) and other types become errors.
+    """
     if isinstance(result, Outcome):
         if not math.isfinite(result.value):
             return error("not_finite", returned=str(result.value))

@@ -15,15 +15,18 @@ from typing import Any
 import ray
 
 from rewards.config import RewardConfig
-from rewards.killable_pool import KillablePool
+from rewards.killable_pool import KILL_GRACE_S, KillablePool
 from rewards.registry import resolve, self_test_items
 from rewards.types import Outcome, ScoreRequest, error
 
 logger = logging.getLogger(__name__)
 
 _BATCH = 16
+_MAX_TRIES = 2
 _SLACK_S = 150.0
-"""Beyond the graders' own deadlines: starting a process and importing a reward."""
+"""Beyond the graders' own deadlines: starting a worker and importing a reward."""
+_RESPAWN_S = 5.0
+"""Allowed per grading for a new process, needed after each kill."""
 
 
 class RewardErrorRate(RuntimeError):
@@ -48,10 +51,11 @@ class RewardWorker:
             config.processes_per_worker, config.timeout_s, config.correct_threshold
         )
 
-    async def score(self, requests: Sequence[ScoreRequest]) -> list[Outcome]:
-        """Grade a batch, in order."""
+    async def score(self, requests: Sequence[ScoreRequest]) -> tuple[list[Outcome], int]:
+        """Grade a batch, in order; also return how many processes were replaced since the last."""
         futures = [asyncio.wrap_future(self._pool.submit(request)) for request in requests]
-        return await asyncio.gather(*futures)
+        outcomes = await asyncio.gather(*futures)
+        return outcomes, self._pool.take_restarts()
 
     async def pid(self) -> int:
         """Process id, for logs and tests."""
@@ -64,7 +68,17 @@ class _Part:
 
     requests: Sequence[ScoreRequest]
     worker: int
+    actor: Any
+    """The actor that has it; the worker may have been given a new one since."""
     answer: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Graded:
+    """A request and what came of it."""
+
+    request: ScoreRequest
+    outcome: Outcome
 
 
 @dataclass(slots=True)
@@ -81,9 +95,10 @@ class RewardService:
         self._config = config
         self._workers = [self._new_worker() for _ in range(config.num_workers)]
         self._next_worker = 0
-        self._recent: deque[Outcome] = deque(maxlen=config.error_window)
-        self._since_last: list[Outcome] = []
-        self._num_replaced = 0
+        self._recent: deque[_Graded] = deque(maxlen=config.error_window)
+        self._since_last: list[_Graded] = []
+        self._num_workers_replaced = 0
+        self._num_processes_replaced = 0
         self._num_open = 0
 
     def submit(self, requests: Sequence[ScoreRequest]) -> Ticket:
@@ -92,7 +107,7 @@ class RewardService:
         for first in range(0, len(requests), _BATCH):
             batch = requests[first : first + _BATCH]
             worker = self._next_worker = (self._next_worker + 1) % len(self._workers)
-            parts.append(_Part(batch, worker, self._workers[worker].score.remote(batch)))
+            parts.append(self._send(batch, worker))
         self._num_open += len(requests)
         return Ticket(parts)
 
@@ -101,72 +116,75 @@ class RewardService:
 
         Raises RewardErrorRate when too many of the last outcomes are errors.
         """
-        outcomes: list[Outcome] = []
+        graded: list[_Graded] = []
         for part in ticket.parts:
-            outcomes += self._answer(part)
-        self._num_open -= len(outcomes)
-        self._recent.extend(outcomes)
-        self._since_last += outcomes
-        for outcome in outcomes:
-            if outcome.reason == "timeout":
-                logger.warning(
-                    "the grading of %s was killed after %.1f s (reward.timeout_s)",
-                    outcome.detail.get("item") or "an item",
-                    outcome.time_s,
-                )
+            outcomes = self._answer(part)
+            self._num_open -= len(outcomes)
+            graded += map(_Graded, part.requests, outcomes)
+        self._recent.extend(graded)
+        self._since_last += graded
+        _log_timeouts(graded)
         self._check_error_rate()
-        return outcomes
+        return [each.outcome for each in graded]
 
     def score(self, requests: Sequence[ScoreRequest]) -> list[Outcome]:
         """Grade and wait."""
         return self.collect(self.submit(requests))
 
+    def _send(self, batch: Sequence[ScoreRequest], worker: int) -> _Part:
+        actor = self._workers[worker]
+        return _Part(batch, worker, actor, actor.score.remote(batch))
+
     def _answer(self, part: _Part) -> list[Outcome]:
-        """Wait for one batch; a dead worker is replaced and asked once more."""
-        lanes = len(self._workers) * self._config.processes_per_worker
-        # Twice: a process that died by itself gives its request a second try.
-        deadline = _SLACK_S + 2 * self._config.timeout_s * (1 + self._num_open / lanes)
-        for _ in range(2):
+        """Wait for one batch; when its worker dies, another grades it once more."""
+        deadline_s = self._deadline_s()
+        for _ in range(_MAX_TRIES):
             try:
-                return ray.get(part.answer, timeout=deadline)  # type: ignore[no-any-return]
+                outcomes, num_replaced = ray.get(part.answer, timeout=deadline_s)
             except ray.exceptions.GetTimeoutError:
-                logger.error("rewards: a batch was not graded within %.0f s", deadline)
-                self._replace(part.worker)
-                return [error("service_timeout") for _ in part.requests]
+                logger.error("rewards: a batch was not graded within %.0f s", deadline_s)
+                self._replace(part)
+                return [error("service_timeout", waited_s=deadline_s) for _ in part.requests]
             except ray.exceptions.RayActorError:
-                if not self._is_alive(part.worker):
-                    self._replace(part.worker)
-                part.answer = self._workers[part.worker].score.remote(part.requests)
+                self._replace(part)
+                part = self._send(part.requests, part.worker)
+            else:
+                self._num_processes_replaced += num_replaced
+                return outcomes  # type: ignore[no-any-return]
         return [error("worker_died") for _ in part.requests]
 
-    def _is_alive(self, worker: int) -> bool:
-        """Whether somebody has replaced a dead worker already."""
-        try:
-            ray.get(self._workers[worker].pid.remote(), timeout=_SLACK_S)
-        except ray.exceptions.RayError:
-            return False
-        return True
+    def _deadline_s(self) -> float:
+        """Return how long the open gradings may take at most."""
+        lanes = len(self._workers) * self._config.processes_per_worker
+        # Twice: a process that died by itself gives its request a second try.
+        each_s = 2 * (self._config.timeout_s + KILL_GRACE_S + _RESPAWN_S)
+        return _SLACK_S + each_s * (1 + self._num_open / lanes)
 
-    def _replace(self, worker: int) -> None:
-        logger.error("rewards: worker %d died or hangs: replacing it", worker)
-        ray.kill(self._workers[worker])
-        self._workers[worker] = self._new_worker()
-        self._num_replaced += 1
+    def _replace(self, part: _Part) -> None:
+        """Start a new actor for the part's worker, unless another part did already."""
+        if self._workers[part.worker] is not part.actor:
+            return
+        logger.error("rewards: worker %d died or hangs: replacing it", part.worker)
+        ray.kill(part.actor)
+        self._workers[part.worker] = self._new_worker()
+        self._num_workers_replaced += 1
 
     def _new_worker(self) -> Any:
         return ray.remote(RewardWorker).options(num_cpus=0).remote(self._config)
 
     def _check_error_rate(self) -> None:
-        window = self._config.error_window
-        failed = [outcome for outcome in self._recent if not outcome.is_valid]
+        failed = [each for each in self._recent if not each.outcome.is_valid]
         rate = len(failed) / max(1, len(self._recent))
-        if len(self._recent) * 4 < window or rate <= self._config.max_error_rate:
+        is_enough = len(self._recent) * 4 >= self._config.error_window
+        if not is_enough or rate <= self._config.max_error_rate:
             return
         reasons = ", ".join(f"{reason} x{n}" for reason, n in _reasons(failed).most_common(3))
+        last = failed[-1]
         raise RewardErrorRate(
             f"{rate:.0%} of the last {len(self._recent)} gradings failed "
             f"(reward.max_error_rate is {self._config.max_error_rate:.0%}): {reasons}; "
-            f"the last one: {dict(failed[-1].detail)}"
+            f"the last one: {last.request.item_id or 'an item'} by reward {last.request.reward}, "
+            f"{last.outcome.reason}, {dict(last.outcome.detail)}"
         )
 
     def self_test(self, names: Iterable[str]) -> None:
@@ -193,20 +211,31 @@ class RewardService:
                         f"{outcome.word} ({outcome.reason}, {dict(outcome.detail)})"
                     )
         self._since_last.clear()
+        self._recent.clear()
 
     def metrics(self) -> dict[str, float]:
         """Return what happened since the last call."""
-        outcomes, self._since_last = self._since_last, []
-        times = sorted(outcome.time_s for outcome in outcomes) or [0.0]
-        failed = [outcome for outcome in outcomes if not outcome.is_valid]
+        graded, self._since_last = self._since_last, []
+        failed = [each for each in graded if not each.outcome.is_valid]
+        times = sorted(each.outcome.time_s for each in graded) or [0.0]
         metrics = {
-            "reward/error_rate": len(failed) / max(1, len(outcomes)),
+            "reward/error_rate": len(failed) / max(1, len(graded)),
             "reward/timeouts": float(_reasons(failed)["timeout"]),
-            "reward/workers_replaced": float(self._num_replaced),
+            "reward/processes_replaced": float(self._num_processes_replaced),
+            "reward/workers_replaced": float(self._num_workers_replaced),
             "time/reward_p50_s": statistics.median(times),
             "time/reward_p99_s": times[min(len(times) - 1, int(0.99 * len(times)))],
         }
-        self._num_replaced = 0
+        self._num_processes_replaced = self._num_workers_replaced = 0
+        if graded:
+            slowest = max(graded, key=lambda each: each.outcome.time_s)
+            logger.info(
+                "rewards: slowest of %d gradings: %s by reward %s, %.3f s",
+                len(graded),
+                slowest.request.item_id or "an item",
+                slowest.request.reward,
+                slowest.outcome.time_s,
+            )
         return metrics
 
     def worker_pids(self) -> list[int]:
@@ -219,5 +248,16 @@ class RewardService:
             ray.kill(worker)
 
 
-def _reasons(outcomes: Iterable[Outcome]) -> Counter[str]:
-    return Counter(outcome.reason for outcome in outcomes)
+def _log_timeouts(graded: Iterable[_Graded]) -> None:
+    for each in graded:
+        if each.outcome.reason == "timeout":
+            logger.warning(
+                "the grading of %s by reward %s was stopped after %.1f s (reward.timeout_s)",
+                each.request.item_id or "an item",
+                each.request.reward,
+                each.outcome.time_s,
+            )
+
+
+def _reasons(graded: Iterable[_Graded]) -> Counter[str]:
+    return Counter(each.outcome.reason for each in graded)

@@ -1,8 +1,10 @@
 """Graders that misbehave, named by dotted path."""
 
 import asyncio
+import contextlib
 import os
 import signal
+import threading
 import time
 
 from rewards.types import Outcome
@@ -41,9 +43,34 @@ def echo_fields(response: str, reference: object, level: int = 0, **_: object) -
     return level == 7
 
 
+def hungry(response: str, reference: object, **_: object) -> bool:
+    return len(bytearray(8 * 2**30)) > 0
+
+
+def stopping(response: str, reference: object, **_: object) -> bool:
+    """Answer, then stop this process for good."""
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGSTOP)).start()
+    return True
+
+
+def unreadable(response: str, reference: object, **_: object) -> Outcome:
+    return Outcome(status="ok", reason=OddError("a", "b"))  # type: ignore[arg-type]
+
+
 async def patient(response: str, reference: object, **_: object) -> bool:
     await asyncio.sleep(float(response))
     return True
+
+
+async def stubborn(response: str, reference: object, **_: object) -> bool:
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.sleep(60)
+    await asyncio.sleep(60)
+    return True
+
+
+async def own_timeout(response: str, reference: object, **_: object) -> bool:
+    raise TimeoutError("the judge did not answer")
 
 
 def pid(response: str, reference: object, **_: object) -> float:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -9,6 +10,7 @@ import time
 
 import pytest
 
+from rewards import killable_pool
 from rewards.killable_pool import KillablePool
 from rewards.types import ScoreRequest
 
@@ -103,9 +105,86 @@ def test_fields_of_the_row_reach_the_grader(pool):
     assert (seven.correct, other.correct) == (True, False)
 
 
-def test_async_graders_run_and_are_killed_when_late(pool):
+def test_late_async_graders_are_cancelled_without_losing_their_process(pool):
     quick, late = score(pool, ask("patient", "0.01"), ask("patient", "60"))
-    assert (quick.word, late.reason) == ("correct", "timeout")
+    assert (quick.word, late.word, late.reason) == ("correct", "error", "timeout")
+    assert pool.take_restarts() == 0
+
+
+def test_async_graders_that_refuse_to_be_cancelled_are_killed(pool):
+    (late,) = score(pool, ask("stubborn"))
+    assert (late.word, late.reason) == ("error", "timeout")
+    assert pool.take_restarts() == 1
+
+
+def test_a_timeout_that_a_grader_raises_is_its_own_exception(pool):
+    (outcome,) = score(pool, ask("own_timeout"))
+    assert outcome.reason == "exception"
+    assert "the judge did not answer" in outcome.detail["exception"]
+
+
+def test_a_grader_that_takes_too_much_memory_is_an_error(pool):
+    (outcome,) = score(pool, ask("hungry"))
+    assert outcome.reason == "exception"
+    assert "MemoryError" in outcome.detail["exception"]
+
+
+def test_an_answer_that_cannot_be_read_costs_its_own_request_only(pool):
+    unreadable, *others = score(pool, ask("unreadable"), *[ask("slow", "0") for _ in range(4)])
+    assert (unreadable.word, unreadable.reason) == ("error", "crashed")
+    assert all(outcome.correct for outcome in others)
+
+
+def test_a_plugin_on_the_parents_path_is_imported_by_the_processes(tmp_path, monkeypatch):
+    (tmp_path / "my_plugin.py").write_text(
+        "def grade(response, reference, **fields):\n    return response == reference[::-1]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    pool = KillablePool(num_processes=1, timeout_s=5.0, correct_threshold=1.0)
+    outcomes = score(
+        pool,
+        ScoreRequest(reward="my_plugin.grade", response="ab", reference="ba"),
+        ScoreRequest(reward="my_plugin:grade", response="ab", reference="ab"),
+    )
+    pool.close()
+    assert [outcome.word for outcome in outcomes] == ["correct", "wrong"]
+
+
+def test_a_cancelled_request_costs_no_other(pool):
+    running = [pool.submit(ask("slow", "0.5")) for _ in range(2)]
+    waiting = [pool.submit(ask("slow", "0")) for _ in range(3)]
+    assert all(future.cancel() for future in waiting)
+    later = score(pool, *[ask("slow", "0") for _ in range(4)])
+    assert all(outcome.correct for outcome in later)
+    assert all(future.result(timeout=10).correct for future in running)
+
+
+def test_a_request_that_cannot_be_sent_is_refused_at_once(pool):
+    with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+        pool.submit(ask("slow", "0", callback=lambda: None))
+    assert score(pool, ask("slow", "0"))[0].correct
+
+
+def test_a_process_that_stopped_reading_does_not_hold_up_its_lane(monkeypatch):
+    monkeypatch.setattr(killable_pool, "_STALL_S", 0.5)
+    pool = KillablePool(num_processes=1, timeout_s=5.0, correct_threshold=1.0)
+    assert score(pool, ask("stopping"))[0].correct
+    time.sleep(0.5)
+    started = time.monotonic()
+    (outcome,) = score(pool, ask("stopping", "x" * 4_000_000))
+    assert time.monotonic() - started < 10
+    pool.close()
+    assert outcome.correct
+
+
+def test_a_process_that_cannot_be_started_is_an_error(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    pool = KillablePool(num_processes=1, timeout_s=1.0, correct_threshold=1.0)
+    (outcome,) = score(pool, ask("slow", "0"))
+    assert (outcome.reason, "nowhere" in outcome.detail["problem"]) == ("no_process", True)
+    monkeypatch.undo()
+    assert score(pool, ask("slow", "0"))[0].correct
+    pool.close()
 
 
 def test_a_reward_that_cannot_be_imported_is_an_error(pool):
@@ -155,9 +234,13 @@ def test_replaced_processes_leak_no_descriptors_and_closing_ends_them():
         pool.submit(ask("pid"))
 
 
-def test_closing_answers_what_is_still_queued():
-    pool = KillablePool(num_processes=1, timeout_s=1.0, correct_threshold=1.0)
-    futures = [pool.submit(ask("slow", "0.5")) for _ in range(5)]
+def test_closing_fails_what_is_queued_or_running_at_once():
+    pool = KillablePool(num_processes=1, timeout_s=60.0, correct_threshold=1.0)
+    score(pool, ask("slow", "0"))
+    futures = [pool.submit(ask("slow", "60")) for _ in range(3)]
     time.sleep(0.2)
+    started = time.monotonic()
     pool.close()
-    assert all(future.done() for future in futures)
+    assert time.monotonic() - started < 5
+    assert [future.result(timeout=0).reason for future in futures] == ["closed"] * 3
+    pool.close()

@@ -39,4 +39,5 @@ def test_bool_is_binary_and_number_is_graded():
     assert (half.correct, half.value, half.is_graded) == (True, 0.5, True)
     assert not to_outcome(0.5, 1.0).correct
     own = Outcome(status="ok", correct=True, value=3.0)
+    assert to_outcome(Outcome(status="ok", value=float("nan")), 1.0).reason == "not_finite"
     assert to_outcome(own, 1.0) is own

@@ -1,8 +1,10 @@
 """The service on a real Ray cluster: answers in order, alarms, survives its workers."""
 
+import logging
 import os
 import signal
 import threading
+import time
 
 import pytest
 
@@ -90,3 +92,57 @@ def test_a_killed_worker_costs_no_request(make_service):
 
 def test_nothing_to_score_is_nothing(make_service):
     assert make_service().score([]) == []
+
+
+def test_late_gradings_are_counted_with_the_processes_they_cost(make_service):
+    service = make_service(timeout_s=0.3, error_window=100)
+    outcomes = service.score(ask("slow", ["60", "0", "60"]))
+    assert [outcome.reason for outcome in outcomes] == ["timeout", "", "timeout"]
+    metrics = service.metrics()
+    assert metrics["reward/timeouts"] == 2
+    assert metrics["reward/processes_replaced"] == 2
+    assert service.metrics()["reward/processes_replaced"] == 0
+
+
+def test_alarm_and_log_name_the_item(make_service, caplog):
+    from rewards.service import RewardErrorRate
+
+    service = make_service(error_window=4)
+    request = ScoreRequest(
+        reward="fake_graders.raising", response="q7", reference="", item_id="row-12"
+    )
+    with pytest.raises(RewardErrorRate, match=r"row-12.*fake_graders\.raising.*no entry for q7"):
+        service.score([request])
+    with caplog.at_level(logging.INFO, logger="rewards.service"):
+        service.metrics()
+    assert "slowest of 1 gradings: row-12" in caplog.text
+
+
+def test_a_missed_service_deadline_is_an_error_and_a_new_worker_goes_on(make_service, monkeypatch):
+    service = make_service(error_window=100)
+    service.score(ask("slow", ["0"]))
+    monkeypatch.setattr(service, "_deadline_s", lambda: 1.0)
+    (late,) = service.score(ask("slow", ["9"]))
+    assert (late.word, late.reason) == ("error", "service_timeout")
+    monkeypatch.undo()
+    assert service.score(ask("slow", ["0"]))[0].correct
+
+
+def test_self_test_items_do_not_dilute_the_error_rate(make_service):
+    from rewards.service import RewardErrorRate
+
+    service = make_service(error_window=4, max_error_rate=0.5)
+    service.self_test(["math"])
+    assert service.metrics()["time/reward_p99_s"] == 0.0
+    with pytest.raises(RewardErrorRate, match="100% of the last 1 gradings"):
+        service.score(ask("graded", ["nan"]))
+
+
+def test_closing_leaves_no_grading_process(make_service):
+    service = make_service()
+    pids = {int(outcome.value) for outcome in service.score(ask("pid", ["x"] * 8))}
+    service.close()
+    deadline = time.monotonic() + 10
+    while any(os.path.exists(f"/proc/{pid}") for pid in pids):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
