@@ -7,6 +7,7 @@ length (2), type (1: whole, 2: first, 3: middle, 4: last) and data.
 
 import json
 import struct
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,15 @@ _WHOLE, _LAST = 1, 4
 def read_wandb_file(path: Path) -> list[Record]:
     """Return all records of a file, oldest first."""
     return [Record.FromString(data) for data in _records(path.read_bytes())]
+
+
+def read_finished_wandb_file(path: Path, patience_s: float = 20.0) -> list[Record]:
+    """Return all records once the last one is there: W&B's process may write after `finish`."""
+    deadline = time.monotonic() + patience_s
+    while not any(record.HasField("exit") for record in (records := read_wandb_file(path))):
+        assert time.monotonic() < deadline, f"{path} has no exit record"
+        time.sleep(0.1)
+    return records
 
 
 def history_rows(records: list[Record]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import wandb
 from fake_runs import make_groups, make_run_config
-from wandb_file import history_rows, read_wandb_file
+from wandb_file import history_rows, read_finished_wandb_file
 
 from mgpo.config.stages import RlConfig
 from mgpo.tracking import wandb_run
@@ -55,7 +55,7 @@ def test_offline_wandb_has_config_metrics_on_our_axis_samples_and_one_id(
 
     folders = sorted(run_dir.wandb_dir.glob("offline-run-*"), key=lambda path: path.stat().st_ctime)
     assert len(folders) == 2
-    launches = [read_wandb_file(next(folder.glob("run-*.wandb"))) for folder in folders]
+    launches = [read_finished_wandb_file(next(folder.glob("run-*.wandb"))) for folder in folders]
     run_id = run_dir.wandb_id_path.read_text().strip()
     for records in launches:
         run = next(record.run for record in records if record.HasField("run"))
