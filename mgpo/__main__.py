@@ -6,6 +6,7 @@ else is a fault of ours and ends with its traceback and exit code 1.
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import NoReturn
@@ -21,6 +22,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    # As `python -m` does, also for the installed command: a user's reward may lie right here.
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
     try:
         print(args.command(args.experiment, args.overrides))
     except UserError as error:

@@ -95,6 +95,8 @@ class RewardService:
         self._config = config
         self._workers = [self._new_worker() for _ in range(config.num_workers)]
         self._next_worker = 0
+        self._shown: set[tuple[str, str]] = set()
+        """Kinds of failure that were logged."""
         self._recent: deque[_Graded] = deque(maxlen=config.error_window)
         self._since_last: list[_Graded] = []
         self._num_workers_replaced = 0
@@ -124,8 +126,23 @@ class RewardService:
         self._recent.extend(graded)
         self._since_last += graded
         _log_timeouts(graded)
+        self._log_new_reasons(graded)
         self._check_error_rate()
         return [each.outcome for each in graded]
+
+    def _log_new_reasons(self, graded: Sequence["_Graded"]) -> None:
+        """Show the first failure of each kind at once; the alarm needs many."""
+        for each in graded:
+            kind = (each.request.reward, each.outcome.reason)
+            if not each.outcome.is_valid and kind not in self._shown:
+                self._shown.add(kind)
+                logger.warning(
+                    "reward %s failed on %s (%s): %s; its sample leaves the group",
+                    each.request.reward,
+                    each.request.item_id or "an item",
+                    each.outcome.reason,
+                    each.outcome.detail.get("exception") or dict(each.outcome.detail),
+                )
 
     def score(self, requests: Sequence[ScoreRequest]) -> list[Outcome]:
         """Grade and wait."""

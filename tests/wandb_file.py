@@ -9,9 +9,11 @@ import json
 import struct
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from wandb.proto.wandb_internal_pb2 import Record
 
 _BLOCK = 32 * 1024
@@ -28,10 +30,13 @@ def read_wandb_file(path: Path) -> list[Record]:
 def read_finished_wandb_file(path: Path, patience_s: float = 20.0) -> list[Record]:
     """Return all records once the last one is there: W&B's process may write after `finish`."""
     deadline = time.monotonic() + patience_s
-    while not any(record.HasField("exit") for record in (records := read_wandb_file(path))):
+    while True:
+        with suppress(DecodeError):  # caught in the middle of a write
+            records = read_wandb_file(path)
+            if any(record.HasField("exit") for record in records):
+                return records
         assert time.monotonic() < deadline, f"{path} has no exit record"
         time.sleep(0.1)
-    return records
 
 
 def history_rows(records: list[Record]) -> list[dict[str, Any]]:

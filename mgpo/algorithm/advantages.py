@@ -7,6 +7,7 @@ from statistics import fmean, stdev
 from mgpo.algorithm.group_stats import group_accuracy, is_flat, prior_accuracy
 from mgpo.algorithm.mgpo_weight import mgpo_weight
 from mgpo.config.algorithm import AlgorithmConfig
+from mgpo.config.errors import UserError
 from mgpo.types import Group
 
 _MIN_SAMPLES = 2
@@ -34,7 +35,7 @@ def _weigh(group: Group, config: AlgorithmConfig) -> Group:
     else:
         accuracy = group_accuracy(group.samples)
     if config.gamma > 0 and not 0 <= accuracy <= 1:
-        raise ValueError(
+        raise UserError(
             f"prompt {group.prompt.id}: its graded rewards have the mean {accuracy:g}, but the "
             "MGPO weight needs one from 0 to 1; scale the reward, or set algorithm.gamma=0 "
             "(plain GRPO)"

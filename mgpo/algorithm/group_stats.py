@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from statistics import fmean
 
+from mgpo.config.errors import UserError
 from mgpo.types import Group, Prompt, Sample
 
 _PRIOR_FIELDS = ("accuracy", "accuracy_n", "accuracy_model")
@@ -16,11 +17,11 @@ def is_flat(samples: Sequence[Sample]) -> bool:
 def group_accuracy(samples: Sequence[Sample]) -> float:
     """Return p(q): the share of correct samples, or the mean value of graded ones.
 
-    Raises ValueError if one group mixes binary and graded outcomes.
+    Raises UserError if one group mixes binary and graded outcomes.
     """
     graded = [sample.outcome.is_graded for sample in samples if not sample.completion.is_truncated]
     if any(graded) and not all(graded):
-        raise ValueError(
+        raise UserError(
             f"prompt {samples[0].prompt.id}: its reward returned both verdicts and numbers; "
             "a reward must return one kind"
         )
@@ -32,17 +33,17 @@ def group_accuracy(samples: Sequence[Sample]) -> float:
 def prior_accuracy(prompt: Prompt) -> float:
     """Return the accuracy that another model reached on the prompt, measured beforehand.
 
-    Raises ValueError naming the prompt and the missing field.
+    Raises UserError naming the prompt and the missing field.
     """
     for name in _PRIOR_FIELDS:
         if prompt.fields.get(name) is None:
-            raise ValueError(
+            raise UserError(
                 f"prompt {prompt.id} has no field `{name}`, which algorithm.accuracy_source=prior "
                 f"needs (with {', '.join(_PRIOR_FIELDS)}); use accuracy_source=group without them"
             )
     accuracy = float(prompt.fields["accuracy"])
     if not 0 <= accuracy <= 1:
-        raise ValueError(f"prompt {prompt.id}: accuracy must be from 0 to 1, got {accuracy}")
+        raise UserError(f"prompt {prompt.id}: accuracy must be from 0 to 1, got {accuracy}")
     return accuracy
 
 

@@ -70,6 +70,12 @@ def _parse_override(text: str) -> _Layer:
     except (YAMLError, OmegaConfBaseException) as error:
         raise ConfigError(f"{source}: the value is not valid YAML: {_one_line(error)}") from error
     assert isinstance(values, dict)
+    value = text.partition("=")[2].strip()
+    if value.startswith("#"):
+        raise ConfigError(
+            f"{source}: YAML reads this value as a comment; put it in quotes, "
+            f"e.g. {key}='\"{value}\"'"
+        )
     return source, values
 
 

@@ -24,7 +24,7 @@ class RunConfig:
     """auto: cuda where the Ray cluster has GPUs."""
 
     def __post_init__(self) -> None:
-        if "/" in self.name or not self.name.strip():
+        if "/" in self.name or not self.name.strip(". "):
             raise ValueError(f"run.name must be a plain folder name, got {self.name!r}")
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.algorithm import AlgorithmConfig
-from mgpo.config.errors import ConfigError
+from mgpo.config.errors import ConfigError, UserError
 from mgpo.config.stages import StageConfig
 from mgpo.data.inputs import StageInputs
 from mgpo.learner.checkpoint import CheckpointStore, TrainState
@@ -20,7 +20,7 @@ from mgpo.tracking.metrics import StepMetrics
 from mgpo.tracking.run_dir import RunDir
 from mgpo.tracking.tracker import Tracker
 from mgpo.weight_sync.push import SharedMemorySync
-from rewards.service import RewardService, check_reward_names
+from rewards.service import RewardService, SelfTestFailed, check_reward_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,10 @@ def assemble(
         placement = Placement.plan(cluster, config.learner.num_ranks, config.rollout.num_workers)
         interruption = stack.enter_context(Interruption())
         rewards = stack.enter_context(closing(RewardService(config.reward)))
-        rewards.self_test(inputs.reward_names)
+        try:
+            rewards.self_test(inputs.reward_names)
+        except SelfTestFailed as error:
+            raise UserError(str(error)) from error
         learner = _learner(config, algorithm, inputs, total_updates, placement)
         stack.callback(learner.close)
         rollouts = _rollouts(config, inputs, placement)

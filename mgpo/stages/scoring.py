@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from mgpo.config.errors import UserError
 from mgpo.types import Completion, Group, Prompt, Sample
-from rewards.service import RewardService
+from rewards.service import RewardErrorRate, RewardService
 from rewards.types import Outcome, ScoreRequest
 
 _TRUNCATED = Outcome(status="ok", correct=False, value=0.0, reason="truncated")
@@ -19,6 +20,7 @@ def score_groups(
     `finished` yields (index into `prompts`, completions) in any order. The groups come back in the
     order of `prompts`; a prompt whose generation failed is absent. Samples whose grading failed
     are left out of their group and counted in it. A truncated completion is wrong, ungraded.
+    Raises UserError when too many gradings fail.
     """
     pending = []
     for index, completions in finished:
@@ -27,7 +29,10 @@ def score_groups(
         pending.append((index, completions, ticket))
     groups = {}
     for index, completions, ticket in pending:
-        outcomes = iter(rewards.collect(ticket))
+        try:
+            outcomes = iter(rewards.collect(ticket))
+        except RewardErrorRate as error:
+            raise UserError(str(error)) from error
         groups[index] = _group(
             prompts[index],
             completions,

@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 _SHOWN = (
     ("reward/accuracy", "accuracy", "{:.3f}"),
     ("reward/mean", "reward", "{:.3f}"),
+    ("reward/error_rate", "errors", "{:.1%}"),
     ("eval/accuracy", "held-out", "{:.3f}"),
     ("loss/policy", "loss", "{:+.4f}"),
     ("loss/sft", "loss", "{:.4f}"),

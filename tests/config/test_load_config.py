@@ -86,6 +86,7 @@ def test_unknown_key_of_a_file_names_the_file(experiment: Path) -> None:
         ("=3", "an override is written key=value"),
         ("data.train=[a", "the value is not valid YAML"),
         ("run.name=${nowhere}", "run.name: Interpolation key 'nowhere' not found"),
+        ("data.reference_after=####", "put it in quotes"),
         ("stage=ppo", "stage must be one of rl, sft, got 'ppo'"),
     ],
 )

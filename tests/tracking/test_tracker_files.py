@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import wandb
 from fake_runs import make_groups, make_run_config
-from wandb_file import history_rows, read_finished_wandb_file
+from wandb_file import history_rows, read_finished_wandb_file, read_wandb_file
 
 from mgpo.config.stages import RlConfig
 from mgpo.tracking import wandb_run
