@@ -96,7 +96,7 @@ class RewardService:
         self._workers = [self._new_worker() for _ in range(config.num_workers)]
         self._next_worker = 0
         self._shown: set[tuple[str, str]] = set()
-        """Kinds of failure that were logged."""
+        """Kinds of failure that were logged; timeouts always are."""
         self._recent: deque[_Graded] = deque(maxlen=config.error_window)
         self._since_last: list[_Graded] = []
         self._num_workers_replaced = 0
@@ -125,24 +125,9 @@ class RewardService:
             graded += map(_Graded, part.requests, outcomes)
         self._recent.extend(graded)
         self._since_last += graded
-        _log_timeouts(graded)
-        self._log_new_reasons(graded)
+        self._log_failures(graded)
         self._check_error_rate()
         return [each.outcome for each in graded]
-
-    def _log_new_reasons(self, graded: Sequence["_Graded"]) -> None:
-        """Show the first failure of each kind at once; the alarm needs many."""
-        for each in graded:
-            kind = (each.request.reward, each.outcome.reason)
-            if not each.outcome.is_valid and kind not in self._shown:
-                self._shown.add(kind)
-                logger.warning(
-                    "reward %s failed on %s (%s): %s; its sample leaves the group",
-                    each.request.reward,
-                    each.request.item_id or "an item",
-                    each.outcome.reason,
-                    each.outcome.detail.get("exception") or dict(each.outcome.detail),
-                )
 
     def score(self, requests: Sequence[ScoreRequest]) -> list[Outcome]:
         """Grade and wait."""
@@ -188,6 +173,24 @@ class RewardService:
 
     def _new_worker(self) -> Any:
         return ray.remote(RewardWorker).options(num_cpus=0).remote(self._config)
+
+    def _log_failures(self, graded: Sequence[_Graded]) -> None:
+        """Name every item that was killed, and the first failure of each other kind."""
+        for each in graded:
+            request, outcome = each.request, each.outcome
+            kind = (request.reward, outcome.reason)
+            if outcome.is_valid or kind in self._shown:
+                continue
+            if outcome.reason != "timeout":
+                self._shown.add(kind)
+            logger.warning(
+                "reward %s failed on %s (%s, %.1f s): %s; its sample leaves the group",
+                request.reward,
+                request.item_id or "an item",
+                outcome.reason,
+                outcome.time_s,
+                outcome.detail.get("exception") or dict(outcome.detail),
+            )
 
     def _check_error_rate(self) -> None:
         failed = [each for each in self._recent if not each.outcome.is_valid]
@@ -263,17 +266,6 @@ class RewardService:
         """End the workers and their processes."""
         for worker in self._workers:
             ray.kill(worker)
-
-
-def _log_timeouts(graded: Iterable[_Graded]) -> None:
-    for each in graded:
-        if each.outcome.reason == "timeout":
-            logger.warning(
-                "the grading of %s by reward %s was stopped after %.1f s (reward.timeout_s)",
-                each.request.item_id or "an item",
-                each.request.reward,
-                each.outcome.time_s,
-            )
 
 
 def _reasons(graded: Iterable[_Graded]) -> Counter[str]:

@@ -11,6 +11,9 @@ import torch
 from mgpo.learner.attention import AttentionLayout, plan_attention
 from mgpo.learner.rows import TrainingRow
 
+_FILLER = (0, 0)
+"""Tokens of a micro-batch that has no row."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PackedBatch:
@@ -40,13 +43,13 @@ class PackedBatch:
         return replace(self, layout=self.layout.to(device), **moved)
 
 
-def pack_rows(rows: Sequence[TrainingRow], filler_token: int = 0) -> PackedBatch:
+def pack_rows(rows: Sequence[TrainingRow]) -> PackedBatch:
     """Concatenate rows into one micro-batch.
 
     Without rows the batch holds two filler tokens and trains none of them: a rank that has nothing
     left still takes part in the collectives.
     """
-    token_ids = [row.token_ids for row in rows] or [(filler_token, filler_token)]
+    token_ids = [row.token_ids for row in rows] or [_FILLER]
     lengths = [len(ids) for ids in token_ids]
     predictors, targets, owners, rollout, old, advantages = [], [], [], [], [], []
     start = 0

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.learner import LearnerConfig
-from mgpo.config.model import ModelConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,10 +12,11 @@ class LearnerSetup:
     """Sub-configs and facts of the run that every rank needs."""
 
     learner: LearnerConfig
-    model: ModelConfig
     algorithm: AlgorithmConfig
     model_source: str
     """Absolute folder or hub name."""
+    dtype: str
+    """Compute type; the masters are float32."""
     vocab_size: int
     """Ids from here on can't be sampled or trained on."""
     temperature: float

@@ -41,6 +41,7 @@ class LearnerWorker:
         self._device = (
             torch.device(setup.device, 0) if setup.device == "cuda" else torch.device("cpu")
         )
+        self._dtype: torch.dtype = getattr(torch, setup.dtype)
         torch.set_num_threads(setup.num_threads)
 
     def address(self) -> tuple[str, int]:
@@ -61,15 +62,14 @@ class LearnerWorker:
             world_size=num_ranks,
             timeout=timedelta(seconds=setup.learner.timeout_s),
         )
-        dtype: torch.dtype = getattr(torch, setup.model.dtype)
-        causal_lm = load_causal_lm(setup.model_source, self._device, dtype)
+        causal_lm = load_causal_lm(setup.model_source, self._device, self._dtype)
         chunk = setup.learner.head_chunk_tokens or chunk_tokens_from_budget(
             setup.vocab_size, setup.learner.head_chunk_mib
         )
         self._model = shard(
             PolicyModel(causal_lm, setup.vocab_size, chunk),
             init_device_mesh(self._device.type, (num_ranks,)),
-            dtype,
+            self._dtype,
             activation_checkpointing=setup.learner.activation_checkpointing,
         )
         self._optimizer = Optimizer(self._model.parameters(), setup.learner)
@@ -130,8 +130,9 @@ class LearnerWorker:
     ) -> WeightManifest | None:
         """Write all weights in the compute type for the engines; rank 0 writes, all ranks
         gather."""
-        dtype: torch.dtype = getattr(torch, self._setup.model.dtype)
-        tensors = ((name, tensor.to(dtype)) for name, tensor in self._model.named_full_tensors())
+        tensors = (
+            (name, tensor.to(self._dtype)) for name, tensor in self._model.named_full_tensors()
+        )
         if self._is_first:
             return write_weights(tensors, policy_version, directory, bucket_bytes)
         for _ in tensors:
@@ -158,9 +159,8 @@ class LearnerWorker:
 
     def export_model(self, directory: Path) -> None:
         """Write the model in Hugging Face format with its tokenizer; rank 0 writes."""
-        dtype: torch.dtype = getattr(torch, self._setup.model.dtype)
         state = {
-            name: tensor.to(dtype).cpu() if self._is_first else None
+            name: tensor.to(self._dtype).cpu() if self._is_first else None
             for name, tensor in self._model.named_full_tensors()
         }
         if self._is_first:
@@ -173,9 +173,9 @@ class LearnerWorker:
 
             source = self._setup.model_source
             config = AutoConfig.from_pretrained(source)
-            config.dtype = dtype
+            config.dtype = self._dtype
             with torch.device("meta"):
-                skeleton = AutoModelForCausalLM.from_config(config, dtype=dtype)
+                skeleton = AutoModelForCausalLM.from_config(config, dtype=self._dtype)
             missing = skeleton.load_state_dict(state, strict=False, assign=True).missing_keys
             assert set(missing) <= set(skeleton.all_tied_weights_keys), f"no weights for {missing}"
             skeleton.tie_weights()

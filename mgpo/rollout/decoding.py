@@ -97,14 +97,10 @@ class Decoder:
                 unfinished[request_index] -= 1
                 if unfinished[request_index] == 0:
                     yield request_index, [r for r in rows if r.request_index == request_index]
-            kept = [
-                slot
-                for slot, row in enumerate(live)
-                if row >= 0 and rows[row].finish_reason is None
-            ]
+            live = [row if row >= 0 and rows[row].finish_reason is None else -1 for row in live]
+            kept = [slot for slot, row in enumerate(live) if row >= 0]
             if not kept:
                 return
-            live = [row if row >= 0 and rows[row].finish_reason is None else -1 for row in live]
             if len(kept) < _COMPACT_BELOW * len(live):
                 kept_B = torch.tensor(kept, device=device)
                 live = [live[slot] for slot in kept]

@@ -199,7 +199,7 @@ class RolloutPool:
             if self._restarts_left == 0:
                 raise RuntimeError(
                     f"more than rollout.max_restarts ({self._config.max_restarts}) engines failed "
-                    "within one batch; the workers' logs under /tmp/ray/session_latest/logs say why"
+                    "within one batch; their logs in Ray's session folder say why"
                 )
             self._restarts_left -= 1
             self._counters.restarts += 1

@@ -111,8 +111,8 @@ def _learner(
 ) -> LearnerPool:
     setup = LearnerSetup(
         learner=config.learner,
-        model=config.model,
         model_source=config.model.source,
+        dtype=config.model.dtype,
         algorithm=algorithm,
         vocab_size=inputs.encoder.vocab_size,
         temperature=config.rollout.temperature,

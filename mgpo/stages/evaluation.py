@@ -47,7 +47,6 @@ def evaluate(
 
     The interval is over prompts: samples of one prompt are not independent.
     """
-    prompts = prompts[: config.eval.max_prompts]
     requests = eval_requests(prompts, config.eval, config.rollout, seed=config.run.seed, step=step)
     groups = score_groups(rewards, prompts, rollouts.generate(requests))
     graded = [group for group in groups if group.samples]

@@ -57,7 +57,7 @@ def _group(prompt: Prompt, completions: Sequence[Completion], outcomes: Sequence
             prompt=prompt,
             completion=completion,
             outcome=outcome,
-            reward=0.0 if completion.is_truncated else outcome.value,
+            reward=outcome.value,
         )
         for completion, outcome in zip(completions, outcomes, strict=True)
         if outcome.is_valid

@@ -13,7 +13,6 @@ from transformers import AutoModelForCausalLM
 from mgpo.algorithm.policy_loss import batch_denominator
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.learner import LearnerConfig
-from mgpo.config.model import ModelConfig
 from mgpo.data.packing import plan_microbatches
 from mgpo.learner.rows import TrainingRow
 from mgpo.learner.setup import LearnerSetup
@@ -65,7 +64,7 @@ def probes(model_path, num_ranks: int, **learner) -> Iterator[list]:
 
     setup = LearnerSetup(
         learner=LearnerConfig(num_ranks=num_ranks, **learner),
-        model=ModelConfig(path=str(model_path), dtype="float32"),
+        dtype="float32",
         algorithm=AlgorithmConfig(),
         model_source=str(model_path),
         vocab_size=VOCAB_SIZE,

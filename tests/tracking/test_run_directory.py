@@ -96,7 +96,9 @@ def test_change_that_breaks_the_continuation_is_refused_and_changes_nothing(
 
 def test_without_a_checkpoint_there_is_no_continuation_to_break(tmp_path: Path) -> None:
     RunDir.open(make_run_config(tmp_path)).close()
-    RunDir.open(make_run_config(tmp_path, seed=1)).close()
+    config = make_run_config(tmp_path, seed=1)
+    RunDir.open(config).close()
+    assert "seed: 1" in (config.run.path / "config.yaml").read_text()
 
 
 def test_harmless_change_is_logged_and_the_earlier_configuration_kept(

@@ -8,7 +8,6 @@ import pytest
 from mgpo.algorithm.policy_loss import batch_denominator
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.learner import LearnerConfig
-from mgpo.config.model import ModelConfig
 from mgpo.config.rollout import RolloutConfig
 from mgpo.config.weight_sync import WeightSyncConfig
 from mgpo.learner.rows import TrainingRow
@@ -50,7 +49,7 @@ def learner(model_path):
 
     setup = LearnerSetup(
         learner=LearnerConfig(lr=1e-2, warmup_steps=0),
-        model=ModelConfig(path=model_path, dtype="float32"),
+        dtype="float32",
         algorithm=AlgorithmConfig(),
         model_source=str(model_path),
         vocab_size=VOCAB_SIZE,
