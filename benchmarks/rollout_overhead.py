@@ -25,7 +25,7 @@ from transformers import AutoConfig, AutoTokenizer
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.rollout import RolloutConfig
-from mgpo.rollout import ENGINES
+from mgpo.rollout.engines import ENGINES
 from mgpo.rollout.engine import GenerationRequest, SamplingParams
 from mgpo.rollout.hf_engine import HfEngine
 from mgpo.rollout.pool import RolloutPool

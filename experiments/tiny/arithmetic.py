@@ -4,9 +4,12 @@ Standard library only. A problem is a chain of signed whole numbers: the first t
 added to it or taken from it; no partial result is negative.
 """
 
+import json
 import random
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 
 DIFFICULTIES = (1, 2, 3, 4, 5)
 
@@ -45,11 +48,44 @@ class Problem:
         return f"{' '.join(workings)}\n\\boxed{{{total}}}"
 
 
-def problems(rng: random.Random) -> Iterator[Problem]:
+def write_problems(
+    folder: Path,
+    seed: int,
+    counts: Mapping[str, int],
+    difficulties: Collection[int] = DIFFICULTIES,
+) -> None:
+    """Write NAME.jsonl with so many rows each; `sft` rows have their worked solution.
+
+    All come from one stream without repeats, so that no prompt is in two files.
+    """
+    stream = problems(random.Random(seed), difficulties)
+    for name, count in counts.items():
+        rows = [
+            _row(f"{name}-{index:05d}", problem, with_response=name == "sft")
+            for index, problem in enumerate(islice(stream, count))
+        ]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="ascii")
+
+
+def _row(row_id: str, problem: Problem, *, with_response: bool) -> dict[str, str | int]:
+    return {
+        "id": row_id,
+        "prompt": problem.prompt,
+        **({"response": problem.response} if with_response else {}),
+        "reference": problem.reference,
+        "domain": "math",
+        "difficulty": problem.difficulty,
+    }
+
+
+def problems(
+    rng: random.Random, difficulties: Collection[int] = DIFFICULTIES
+) -> Iterator[Problem]:
     """Problems without end, each difficulty in turn; no two have the same prompt."""
     seen = set()
     while True:
-        for difficulty in DIFFICULTIES:
+        for difficulty in difficulties:
             problem = _draw(rng, difficulty)
             while problem.prompt in seen:
                 problem = _draw(rng, difficulty)

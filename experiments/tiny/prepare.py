@@ -4,13 +4,10 @@ python experiments/tiny/prepare.py --output runs/tiny
 """
 
 import argparse
-import json
-import random
-from itertools import islice
 from pathlib import Path
 
 import torch
-from arithmetic import Problem, problems
+from arithmetic import write_problems
 from tokenizers import pre_tokenizers
 from transformers import Qwen2Config, Qwen2ForCausalLM, Qwen2Tokenizer
 
@@ -35,7 +32,8 @@ def main() -> None:
     tokenizer = make_tokenizer()
     tokenizer.save_pretrained(args.output / "model")
     make_model(tokenizer, args.seed).save_pretrained(args.output / "model")
-    write_problems(args)
+    counts = {"heldout": args.num_heldout, "train": args.num_train, "sft": args.num_sft}
+    write_problems(args.output, args.seed, counts)
 
 
 def make_tokenizer() -> Qwen2Tokenizer:
@@ -78,33 +76,6 @@ def make_model(tokenizer: Qwen2Tokenizer, seed: int) -> Qwen2ForCausalLM:
             pad_token_id=tokenizer.pad_token_id,
         )
     )
-
-
-def write_problems(args: argparse.Namespace) -> None:
-    """Writes the files from one stream without repeats, so that no prompt is in two of them."""
-    stream = problems(random.Random(args.seed))
-    for name, count in (
-        ("heldout", args.num_heldout),
-        ("train", args.num_train),
-        ("sft", args.num_sft),
-    ):
-        rows = [
-            _row(f"{name}-{index:05d}", problem, with_response=name == "sft")
-            for index, problem in enumerate(islice(stream, count))
-        ]
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (args.output / f"{name}.jsonl").write_text(lines, encoding="ascii")
-
-
-def _row(row_id: str, problem: Problem, *, with_response: bool) -> dict[str, str | int]:
-    return {
-        "id": row_id,
-        "prompt": problem.prompt,
-        **({"response": problem.response} if with_response else {}),
-        "reference": problem.reference,
-        "domain": "math",
-        "difficulty": problem.difficulty,
-    }
 
 
 def _parse_args() -> argparse.Namespace:

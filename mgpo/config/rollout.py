@@ -5,6 +5,7 @@ from typing import Literal
 
 from mgpo.config.ranges import require_above, require_at_least
 
+EngineName = Literal["auto", "vllm", "hf"]
 _WHY_FULL = "training samples from the full distribution: truncated sampling biases every ratio"
 
 
@@ -12,8 +13,9 @@ _WHY_FULL = "training samples from the full distribution: truncated sampling bia
 class RolloutConfig:
     """The engines and the distribution they sample from."""
 
-    engine: Literal["hf"] = "hf"
-    """hf: batched, cached generation on a transformers model."""
+    engine: EngineName = "auto"
+    """vllm: continuous batching, for real models; hf: batched generation on a transformers model,
+    the same to the bit each time; auto: vllm where it is installed."""
     num_workers: int = 1
     """Engines, each in a Ray actor of its own."""
     group_size: int = 16
@@ -32,6 +34,15 @@ class RolloutConfig:
     """Context of the engine in tokens; None: the model's own."""
     max_batch_samples: int = 256
     """Sequences that one engine decodes at once."""
+    tensor_parallel_size: int = 1
+    """GPUs of one engine (vllm)."""
+    gpu_memory_utilization: float = 0.85
+    """Share of a GPU's memory that an engine takes for weights and cache (vllm)."""
+    cpu_kv_cache_gib: float = 1.0
+    """Memory of the key-value cache on a CPU (vllm)."""
+    deterministic: bool = False
+    """Give each sample a random generator of its own, from the run's seed (vllm; slower; hf always
+    does). Samples repeat as far as the engine's arithmetic does not depend on what shares a batch."""
     timeout_s: float = 1800.0
     """Longest wait for the next finished group, and for an engine to take weights."""
     start_timeout_s: float = 900.0
@@ -48,6 +59,9 @@ class RolloutConfig:
         require_at_least("rollout.num_workers", self.num_workers, 1)
         require_at_least("rollout.max_completion_tokens", self.max_completion_tokens, 1)
         require_at_least("rollout.max_batch_samples", self.max_batch_samples, 1)
+        require_at_least("rollout.tensor_parallel_size", self.tensor_parallel_size, 1)
+        require_above("rollout.gpu_memory_utilization", self.gpu_memory_utilization, 0)
+        require_above("rollout.cpu_kv_cache_gib", self.cpu_kv_cache_gib, 0)
         require_at_least("rollout.max_restarts", self.max_restarts, 0)
         require_above("rollout.timeout_s", self.timeout_s, 0)
         require_above("rollout.start_timeout_s", self.start_timeout_s, 0)

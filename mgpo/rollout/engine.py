@@ -35,8 +35,8 @@ class EngineLimits:
     """How the pool feeds an engine."""
 
     requests_per_dispatch: int
-    """Requests that travel together. What an engine samples may depend on which requests share a
-    dispatch, never on what else it is doing."""
+    """Requests that travel together. What a deterministic engine samples may depend on which
+    requests share a dispatch, never on what else it is doing."""
     max_dispatches: int
     """Dispatches that one engine works on at a time."""
 
@@ -71,6 +71,9 @@ class Engine(Protocol):
         computes
         with (of the bytes received where the engine repacks them).
         """
+
+    async def sleep(self) -> None:
+        """Leave a shared device's memory to the learner until the next call; nothing runs then."""
 
     async def close(self) -> None:
         """Free the model and end every process the engine started."""

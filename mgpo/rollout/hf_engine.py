@@ -9,6 +9,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
 from mgpo.config.rollout import RolloutConfig
+from mgpo.rollout.completions import check_fits, decode_texts
 from mgpo.rollout.decoding import DecodedRow, Decoder, split_into_batches
 from mgpo.rollout.engine import EngineLimits, GenerationRequest
 from mgpo.rollout.kv_cache import ENGINE_SDPA
@@ -78,7 +79,7 @@ class HfEngine:
     ) -> AsyncIterator[Finished]:
         """Yield groups as they finish. Raises ValueError if the context can't hold a prompt."""
         for request in requests:
-            self._check_length(request)
+            check_fits(request, self._max_model_len)
         self._running.add(dispatch_id)
         loop = asyncio.get_running_loop()
         finished: asyncio.Queue[Finished | None] = asyncio.Queue()
@@ -116,22 +117,8 @@ class HfEngine:
                 if len(rows_of[index]) == len(requests[index].seeds):
                     yield index, self._completions(rows_of[index])
 
-    def _check_length(self, request: GenerationRequest) -> None:
-        needed = len(request.prompt_token_ids) + request.sampling.max_completion_tokens
-        if needed > self._max_model_len:
-            raise ValueError(
-                f"prompt {request.prompt_id}: {len(request.prompt_token_ids)} tokens and "
-                f"{request.sampling.max_completion_tokens} to generate exceed the context of "
-                f"{self._max_model_len}; lower rollout.max_completion_tokens, or drop the prompt "
-                "with data.max_prompt_tokens"
-            )
-
     def _completions(self, rows: Sequence[DecodedRow]) -> tuple[Completion, ...]:
-        texts = self._tokenizer.batch_decode(
-            [row.token_ids for row in rows],
-            skip_special_tokens=True,
-            clean_up_tokenization_spaces=False,
-        )
+        texts = decode_texts(self._tokenizer, [row.token_ids for row in rows])
         return tuple(map(self._completion, rows, texts))
 
     def _completion(self, row: DecodedRow, text: str) -> Completion:
@@ -179,6 +166,9 @@ class HfEngine:
     def _report(self) -> LoadReport:
         digests = {name: tensor_digest(value) for name, value in self._model.named_parameters()}
         return LoadReport(policy_version=self._policy_version, digests=digests)
+
+    async def sleep(self) -> None:
+        """Nothing to do: caches are given back after each dispatch."""
 
     async def close(self) -> None:
         """Stop the decoding thread."""

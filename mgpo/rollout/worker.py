@@ -24,6 +24,7 @@ class RolloutWorker:
         import torch
 
         torch.set_num_threads(num_threads)
+        os.environ["OMP_NUM_THREADS"] = str(num_threads)  # of processes the engine starts
         module, _, name = engine_path.partition(":")
         self._engine: Engine = getattr(importlib.import_module(module), name)(**engine_arguments)
 
@@ -57,6 +58,10 @@ class RolloutWorker:
     async def load_weights(self, manifest: WeightManifest) -> LoadReport:
         """Take new weights."""
         return await self._engine.load_weights(manifest)
+
+    async def sleep(self) -> None:
+        """Leave a shared device's memory to the learner."""
+        await self._engine.sleep()
 
     async def rss_mib(self) -> float:
         """Peak memory of this process."""

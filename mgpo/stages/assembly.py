@@ -12,7 +12,7 @@ from mgpo.data.inputs import StageInputs
 from mgpo.learner.checkpoint import CheckpointStore, TrainState
 from mgpo.learner.pool import LearnerPool
 from mgpo.learner.setup import LearnerSetup
-from mgpo.rollout import ENGINES
+from mgpo.rollout.engines import resolve_engine
 from mgpo.rollout.pool import RolloutPool
 from mgpo.stages.interruption import Interruption
 from mgpo.stages.sampling import canary_requests
@@ -135,7 +135,7 @@ def _rollouts(config: StageConfig, inputs: StageInputs, placement: Placement) ->
     }
     return RolloutPool(
         config.rollout,
-        ENGINES[config.rollout.engine],
+        resolve_engine(config.rollout.engine),
         engine,
         num_threads=placement.rollout_threads,
         options=placement.rollout_options,

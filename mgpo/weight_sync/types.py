@@ -1,6 +1,8 @@
 """How a push of weights describes itself. Standard library only."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Self
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +41,24 @@ class WeightManifest:
     def digests(self) -> dict[str, str]:
         """Digest of each tensor by name."""
         return {tensor.name: tensor.digest for bucket in self.buckets for tensor in bucket.tensors}
+
+    def to_json(self) -> str:
+        """Serialize, for processes that speak another protocol than ours."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Undo `to_json`."""
+        fields = json.loads(text)
+        buckets = tuple(
+            Bucket(path=bucket["path"], tensors=tuple(map(_record, bucket["tensors"])))
+            for bucket in fields["buckets"]
+        )
+        return cls(policy_version=fields["policy_version"], buckets=buckets)
+
+
+def _record(fields: dict[str, Any]) -> TensorRecord:
+    return TensorRecord(**{**fields, "shape": tuple(fields["shape"])})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
