@@ -25,8 +25,8 @@ from transformers import AutoConfig, AutoTokenizer
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.rollout import RolloutConfig
-from mgpo.rollout.engines import ENGINES
 from mgpo.rollout.engine import GenerationRequest, SamplingParams
+from mgpo.rollout.engines import ENGINES
 from mgpo.rollout.hf_engine import HfEngine
 from mgpo.rollout.pool import RolloutPool
 

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 import ray
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+from ray.util.placement_group import PlacementGroup, placement_group
+from ray.util.scheduling_strategies import (
+    NodeAffinitySchedulingStrategy,
+    PlacementGroupSchedulingStrategy,
+)
 
 import mgpo
 from mgpo.config.errors import ConfigError
@@ -18,6 +22,7 @@ from mgpo.config.errors import ConfigError
 logger = logging.getLogger(__name__)
 
 Device = Literal["cpu", "cuda"]
+_RESERVATION_PATIENCE_S = 120.0
 _SOURCE_ROOT = Path(mgpo.__file__).resolve().parent.parent
 
 
@@ -27,7 +32,7 @@ class ActorOptions(TypedDict, total=False):
     num_cpus: float
     num_gpus: float
     runtime_env: dict[str, Any]
-    scheduling_strategy: NodeAffinitySchedulingStrategy
+    scheduling_strategy: NodeAffinitySchedulingStrategy | PlacementGroupSchedulingStrategy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +41,7 @@ class Cluster:
 
     device: Device
     num_gpus: int
-    """GPUs of this host: weights travel through its shared memory."""
+    """GPUs of all hosts."""
     num_cores: int
     """Cores of this host."""
     node_id: str
@@ -59,10 +64,10 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
         else:
             ray.init(include_dashboard=False, runtime_env=runtime_env, log_to_driver=False)
     try:
-        num_gpus = int(_own_node()["Resources"].get("GPU", 0))
+        num_gpus = int(ray.cluster_resources().get("GPU", 0))
         if device == "cuda" and num_gpus == 0:
             raise ConfigError(
-                "run.device is cuda, but Ray has no GPU on this host; use run.device=auto or cpu"
+                "run.device is cuda, but the Ray cluster has no GPU; use run.device=auto or cpu"
             )
         chosen: Device = "cuda" if num_gpus and device != "cpu" else "cpu"
         logger.info(
@@ -85,39 +90,63 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Placement:
-    """Devices and threads of learner ranks and rollout workers.
+    """Devices and threads of learner ranks and rollout engines.
 
     On a CPU they take turns, so both get all cores. On GPUs each gets its own while there are
-    enough; one rank and
-    one worker may share a single GPU.
+    enough; else rank i and engine i share one.
     """
 
     device: Device
-    learner_options: ActorOptions
-    rollout_options: ActorOptions
+    learner_options: tuple[ActorOptions, ...]
+    """Of each rank."""
+    rollout_options: tuple[ActorOptions, ...]
+    """Of each engine."""
     is_shared: bool
-    """Learner and engine share one GPU, so each must give back memory it does not use."""
+    """Learner and engines share GPUs, so each must give back memory it does not use."""
     learner_threads: int
     rollout_threads: int
 
     @classmethod
-    def plan(cls, cluster: Cluster, num_ranks: int, num_workers: int) -> "Placement":
-        """Share the cluster out; raises ConfigError if it has too few GPUs."""
-        share = 0.0 if cluster.device == "cpu" else _gpu_share(cluster, num_ranks, num_workers)
-        options: ActorOptions = {
-            "num_cpus": 0,
-            "num_gpus": share,
-            # Idle threads must sleep: the other kind of actor is computing.
-            "runtime_env": {"env_vars": {"OMP_WAIT_POLICY": "PASSIVE"}},
-            "scheduling_strategy": NodeAffinitySchedulingStrategy(cluster.node_id, soft=False),
-        }
+    def plan(
+        cls,
+        cluster: Cluster,
+        num_ranks: int,
+        num_engines: int,
+        gpus_per_engine: int = 1,
+        *,
+        one_host: bool = True,
+    ) -> "Placement":
+        """Share the cluster out; raises ConfigError if it has too few GPUs.
+
+        `one_host` keeps all actors on the driver's host, through whose shared memory the weights
+        then travel.
+        """
+        is_shared = cluster.device == "cuda" and _must_share(
+            cluster, num_ranks, num_engines, gpus_per_engine
+        )
+        if cluster.device == "cpu" or one_host:
+            share = 0.0 if cluster.device == "cpu" else 0.5 if is_shared else 1.0
+            options = _local_options(cluster, share)
+            learner_options, rollout_options = (options,) * num_ranks, (options,) * num_engines
+        elif is_shared:
+            group = _reserve([1] * num_ranks)
+            learner_options = rollout_options = tuple(
+                _gpu_options(group, bundle, 0.5) for bundle in range(num_ranks)
+            )
+        else:
+            group = _reserve([1] * num_ranks + [gpus_per_engine] * num_engines)
+            every = tuple(
+                _gpu_options(group, bundle, 1 if bundle < num_ranks else gpus_per_engine)
+                for bundle in range(num_ranks + num_engines)
+            )
+            learner_options, rollout_options = every[:num_ranks], every[num_ranks:]
         return cls(
             device=cluster.device,
-            learner_options=options,
-            rollout_options=options,
-            is_shared=0 < share < 1,
+            learner_options=learner_options,
+            rollout_options=rollout_options,
+            is_shared=is_shared,
             learner_threads=max(1, cluster.num_cores // num_ranks),
-            rollout_threads=max(1, cluster.num_cores // num_workers),
+            rollout_threads=max(1, cluster.num_cores // num_engines),
         )
 
 
@@ -127,12 +156,50 @@ def _own_node() -> dict[str, Any]:
     return next(node for node in ray.nodes() if node["NodeID"] == own)
 
 
-def _gpu_share(cluster: Cluster, num_ranks: int, num_workers: int) -> float:
-    if cluster.num_gpus >= num_ranks + num_workers:
-        return 1.0
-    if num_ranks == num_workers == 1:
-        return 0.5
+def _local_options(cluster: Cluster, num_gpus: float) -> ActorOptions:
+    return {
+        "num_cpus": 0,
+        "num_gpus": num_gpus,
+        # Idle threads must sleep: the other kind of actor is computing.
+        "runtime_env": {"env_vars": {"OMP_WAIT_POLICY": "PASSIVE"}},
+        "scheduling_strategy": NodeAffinitySchedulingStrategy(cluster.node_id, soft=False),
+    }
+
+
+def _gpu_options(group: PlacementGroup, bundle: int, num_gpus: float) -> ActorOptions:
+    return {
+        "num_cpus": 0,
+        "num_gpus": num_gpus,
+        "scheduling_strategy": PlacementGroupSchedulingStrategy(
+            group, placement_group_bundle_index=bundle
+        ),
+    }
+
+
+def _must_share(cluster: Cluster, num_ranks: int, num_engines: int, gpus_per_engine: int) -> bool:
+    """Whether ranks and engines share GPUs; raises ConfigError if even that is too little."""
+    needed = num_ranks + num_engines * gpus_per_engine
+    if cluster.num_gpus >= needed:
+        return False
+    if num_ranks == num_engines <= cluster.num_gpus and gpus_per_engine == 1:
+        return True
     raise ConfigError(
-        f"learner.num_ranks ({num_ranks}) + rollout.num_workers ({num_workers}) need "
-        f"{num_ranks + num_workers} GPUs, this host has {cluster.num_gpus}; lower them"
+        f"learner.num_ranks ({num_ranks}) + rollout.num_workers ({num_engines}) x "
+        f"rollout.tensor_parallel_size ({gpus_per_engine}) need {needed} GPUs, the cluster has "
+        f"{cluster.num_gpus}; lower them, or make ranks and workers equal with a "
+        "tensor_parallel_size of 1, so that each pair shares a GPU"
     )
+
+
+def _reserve(gpus: list[int]) -> PlacementGroup:
+    """Reserve bundles of GPUs, on as few hosts as possible; they are free again when the driver
+    ends."""
+    group = placement_group([{"GPU": count} for count in gpus], strategy="PACK")
+    try:
+        ray.get(group.ready(), timeout=_RESERVATION_PATIENCE_S)
+    except ray.exceptions.GetTimeoutError as error:
+        raise ConfigError(
+            f"waited {_RESERVATION_PATIENCE_S:.0f} s for {sum(gpus)} GPUs, which other jobs hold or "
+            f"which lie too scattered (bundles of {sorted(set(gpus))}); free them or ask for fewer"
+        ) from error
+    return group

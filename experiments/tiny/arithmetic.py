@@ -79,9 +79,7 @@ def _row(row_id: str, problem: Problem, *, with_response: bool) -> dict[str, str
     }
 
 
-def problems(
-    rng: random.Random, difficulties: Collection[int] = DIFFICULTIES
-) -> Iterator[Problem]:
+def problems(rng: random.Random, difficulties: Collection[int] = DIFFICULTIES) -> Iterator[Problem]:
     """Problems without end, each difficulty in turn; no two have the same prompt."""
     seen = set()
     while True:

@@ -41,8 +41,9 @@ class RolloutConfig:
     cpu_kv_cache_gib: float = 1.0
     """Memory of the key-value cache on a CPU (vllm)."""
     deterministic: bool = False
-    """Give each sample a random generator of its own, from the run's seed (vllm; slower; hf always
-    does). Samples repeat as far as the engine's arithmetic does not depend on what shares a batch."""
+    """vllm: give each sample a random generator of its own, from the run's seed, which is slower.
+    Samples then repeat as far as the engine's arithmetic does not depend on what shares a batch.
+    hf is deterministic in any case."""
     timeout_s: float = 1800.0
     """Longest wait for the next finished group, and for an engine to take weights."""
     start_timeout_s: float = 900.0

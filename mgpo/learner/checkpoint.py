@@ -33,6 +33,8 @@ class TrainState:
     policy_version: int = 0
     stop_accuracy: float | None = None
     """The held-out accuracy that met a stopping rule at this step."""
+    owes_evaluation: bool = False
+    """The evaluation that was due at this step was interrupted."""
 
     def advanced(self, num_updates: int) -> "TrainState":
         """Return the state one step later."""

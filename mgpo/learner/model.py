@@ -57,6 +57,10 @@ class PolicyModel(nn.Module):
         assert isinstance(layers, nn.ModuleList)
         return layers
 
+    def tensor_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
+        """Return name and whole shape of each weight, in the order of `named_full_tensors`."""
+        return [(name, tuple(value.shape)) for name, value in self.causal_lm.named_parameters()]
+
     def named_full_tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Yield (name in the causal LM, whole fp32 tensor); a collective on every rank.
 

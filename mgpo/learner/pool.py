@@ -16,7 +16,7 @@ from mgpo.data.packing import plan_microbatches
 from mgpo.learner.rows import TrainingRow
 from mgpo.learner.schedule import learning_rate
 from mgpo.learner.setup import LearnerSetup
-from mgpo.weight_sync.types import WeightManifest
+from mgpo.weight_sync.types import NativeTransfer, WeightManifest
 
 if TYPE_CHECKING:
     from mgpo.learner.optimizer import UpdateReport
@@ -31,14 +31,18 @@ class LearnerPool:
     start resumes from the newest checkpoint.
     """
 
-    def __init__(self, setup: LearnerSetup, total_updates: int, options: ActorOptions) -> None:
+    def __init__(
+        self, setup: LearnerSetup, total_updates: int, options: Sequence[ActorOptions]
+    ) -> None:
         from mgpo.learner.worker import LearnerWorker
 
         self._config = setup.learner
         self._algorithm = setup.algorithm
         self._total_updates = total_updates
-        actor = ray.remote(LearnerWorker).options(**options)
-        self._ranks: list[Any] = [actor.remote(setup) for _ in range(self._config.num_ranks)]
+        actor = ray.remote(LearnerWorker)
+        self._ranks: list[Any] = [
+            actor.options(**rank_options).remote(setup) for rank_options in options
+        ]
         address = self._wait("an address", [self._ranks[0].address.remote()])[0]
         num_ranks = len(self._ranks)
         started = [rank.start.remote(i, num_ranks, address) for i, rank in enumerate(self._ranks)]
@@ -126,6 +130,11 @@ class LearnerPool:
         """Write the weights where engines of this host can read them."""
         manifests = self._all("export_weights", directory, policy_version, bucket_bytes)
         return manifests[0]
+
+    def send_weights(self, transfer: NativeTransfer) -> dict[str, str]:
+        """Send the weights to engines on GPUs; return the digest of each."""
+        digests: dict[str, str] = self._all("send_weights", transfer)[0]
+        return digests
 
     def save(self, directory: Path) -> None:
         """Write the ranks' state into a checkpoint."""

@@ -25,8 +25,9 @@ from mgpo.learner.objectives import OBJECTIVES
 from mgpo.learner.optimizer import Optimizer, UpdateReport
 from mgpo.learner.rows import TrainingRow
 from mgpo.learner.setup import LearnerSetup
+from mgpo.weight_sync.native import NativeSender
 from mgpo.weight_sync.shared_memory import write_weights
-from mgpo.weight_sync.types import WeightManifest
+from mgpo.weight_sync.types import NativeTransfer, WeightManifest
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +75,7 @@ class LearnerWorker:
         )
         self._optimizer = Optimizer(self._model.parameters(), setup.learner)
         self._is_first = rank == 0
+        self._sender = NativeSender(self._model, self._dtype, rank)
         return sum(parameter.numel() for parameter in causal_lm.parameters())
 
     def update(
@@ -138,6 +140,12 @@ class LearnerWorker:
         for _ in tensors:
             pass
         return None
+
+    def send_weights(self, transfer: NativeTransfer) -> dict[str, str]:
+        """Send all weights to engines on GPUs; rank 0 returns the digests of what it sent."""
+        digests = self._sender.send(transfer)
+        self._give_memory_back()
+        return digests
 
     def save(self, directory: Path) -> None:
         """Write this rank's part of model and optimizer state."""

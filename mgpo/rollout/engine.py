@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
@@ -71,6 +71,12 @@ class Engine(Protocol):
         computes
         with (of the bytes received where the engine repacks them).
         """
+
+    async def transfer(self, method: str, payload: Any) -> None:
+        """One of the calls of vLLM's weight transfer between GPUs; other engines have none."""
+
+    async def confirm_weights(self, policy_version: int) -> LoadReport:
+        """After a transfer: drop caches, raise the policy version, report what is held."""
 
     async def sleep(self) -> None:
         """Leave a shared device's memory to the learner until the next call; nothing runs then."""

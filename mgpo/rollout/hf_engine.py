@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
@@ -166,6 +167,14 @@ class HfEngine:
     def _report(self) -> LoadReport:
         digests = {name: tensor_digest(value) for name, value in self._model.named_parameters()}
         return LoadReport(policy_version=self._policy_version, digests=digests)
+
+    async def transfer(self, method: str, payload: Any) -> None:
+        """Not implemented: this engine takes weights from shared memory."""
+        raise NotImplementedError("the hf engine takes weights from shared memory only")
+
+    async def confirm_weights(self, policy_version: int) -> LoadReport:
+        """Not implemented: see `transfer`."""
+        raise NotImplementedError("the hf engine takes weights from shared memory only")
 
     async def sleep(self) -> None:
         """Nothing to do: caches are given back after each dispatch."""

@@ -22,7 +22,8 @@ from mgpo.rollout.engine import EngineLimits, GenerationRequest
 from mgpo.rollout.metrics import RolloutCounters
 from mgpo.types import Completion
 from mgpo.weight_sync.push import check_report
-from mgpo.weight_sync.types import LoadReport, WeightManifest
+from mgpo.weight_sync.transport import SentWeights
+from mgpo.weight_sync.types import LoadReport
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +52,10 @@ class _Dispatch:
         return len(self.requests) - len(self.delivered)
 
 
+class _DiedAtStart(Exception):
+    """A replaced engine did not live to take weights."""
+
+
 class RolloutPool:
     """Keeps every engine busy and every wait bounded."""
 
@@ -61,17 +66,19 @@ class RolloutPool:
         engine_arguments: dict[str, Any],
         *,
         num_threads: int,
-        options: ActorOptions,
+        options: Sequence[ActorOptions],
+        shares_device: bool = False,
     ) -> None:
         self._config = config
         self._spec = (engine_path, engine_arguments, num_threads)
         self._options = options
-        self._manifest: WeightManifest | None = None
+        self._shares_device = shares_device
+        self._weights: SentWeights | None = None
         self._counters = RolloutCounters()
         self._restarts_left = config.max_restarts
         self._dispatch_numbers = count()
         self._killed: set[int] = set()
-        self._workers = [self._new_actor() for _ in range(config.num_workers)]
+        self._workers = [self._new_actor(index) for index in range(config.num_workers)]
         self._await_start(self._workers)
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[Finished]:
@@ -206,18 +213,19 @@ class RolloutPool:
             ray.kill(self._workers[worker])
             try:
                 return self._start_anew(worker)
-            except ray.exceptions.RayActorError:
+            except (ray.exceptions.RayActorError, _DiedAtStart):
                 logger.error("rollout engine %d died again while it started", worker)
 
     def _start_anew(self, worker: int) -> LoadReport | None:
-        self._workers[worker] = self._new_actor()
+        self._workers[worker] = self._new_actor(worker)
         self._await_start([self._workers[worker]])
         self._killed.discard(worker)
-        if self._manifest is None:
+        if self._weights is None:
             return None
-        call = self._workers[worker].load_weights.remote(self._manifest)
-        report: LoadReport = self._wait("a replaced engine to take weights", [call])[0]
-        check_report(self._manifest, report, f"rollout engine {worker}")
+        report = self._weights.deliver([self._workers[worker]])[0]
+        if report is None:
+            raise _DiedAtStart
+        check_report(self._weights, report, f"rollout engine {worker}")
         return report
 
     def _abandon(self, running: list[_Dispatch]) -> None:
@@ -229,21 +237,25 @@ class RolloutPool:
             # Replaced when it is needed next: the caller may be about to leave.
             self._killed.add(worker)
 
-    def load_weights(self, manifest: WeightManifest) -> list[LoadReport]:
-        """Make every engine take new weights; a dead one is replaced first."""
-        self._manifest = manifest
+    def take_weights(self, weights: SentWeights) -> list[LoadReport]:
+        """Make every engine take new weights; a dead one is replaced."""
+        self._weights = weights
         self._restarts_left = self._config.max_restarts
-        calls = [worker.load_weights.remote(manifest) for worker in self._workers]
         reports: list[LoadReport] = []
-        for index, call in enumerate(calls):
-            try:
-                reports.append(self._wait("an engine to take weights", [call])[0])
-            except ray.exceptions.RayActorError:
+        for index, delivered in enumerate(weights.deliver(self._workers)):
+            report = delivered
+            if report is None:
                 logger.error("rollout engine %d died before a push: replacing it", index)
                 report = self._replace(index)
-                assert report is not None, "the manifest is known, so the new engine loaded it"
-                reports.append(report)
+                assert report is not None, "the weights are known, so the new engine took them"
+            reports.append(report)
         return reports
+
+    def sleep(self) -> None:
+        """Let engines that share the learner's devices give their memory back, until they are
+        needed."""
+        if self._shares_device:
+            self._wait("engines to sleep", [worker.sleep.remote() for worker in self._workers])
 
     def generate_on_each(
         self, requests: Sequence[GenerationRequest]
@@ -311,10 +323,10 @@ class RolloutPool:
     def _new_name(self) -> str:
         return str(next(self._dispatch_numbers))
 
-    def _new_actor(self) -> Any:
+    def _new_actor(self, worker: int) -> Any:
         from mgpo.rollout.worker import RolloutWorker
 
-        return ray.remote(RolloutWorker).options(**self._options).remote(*self._spec)
+        return ray.remote(RolloutWorker).options(**self._options[worker]).remote(*self._spec)
 
     def _await_start(self, workers: Sequence[Any]) -> None:
         limit = self._config.start_timeout_s

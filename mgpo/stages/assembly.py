@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.algorithm import AlgorithmConfig
@@ -12,14 +13,15 @@ from mgpo.data.inputs import StageInputs
 from mgpo.learner.checkpoint import CheckpointStore, TrainState
 from mgpo.learner.pool import LearnerPool
 from mgpo.learner.setup import LearnerSetup
-from mgpo.rollout.engines import resolve_engine
+from mgpo.rollout.engines import ENGINES, resolve_engine
 from mgpo.rollout.pool import RolloutPool
 from mgpo.stages.interruption import Interruption
 from mgpo.stages.sampling import canary_requests
 from mgpo.tracking.metrics import StepMetrics
 from mgpo.tracking.run_dir import RunDir
 from mgpo.tracking.tracker import Tracker
-from mgpo.weight_sync.push import SharedMemorySync
+from mgpo.weight_sync.push import WeightSync
+from mgpo.weight_sync.transport import NativeTransport, SharedMemoryTransport, Transport
 from rewards.service import RewardService, SelfTestFailed, check_reward_names
 
 
@@ -31,7 +33,7 @@ class StageParts:
     rollouts: RolloutPool
     rewards: RewardService
     learner: LearnerPool
-    weights: SharedMemorySync
+    weights: WeightSync
     checkpoints: CheckpointStore
     tracker: Tracker
     interruption: Interruption
@@ -59,10 +61,18 @@ def assemble(
         check_reward_names(inputs.reward_names)
     except ValueError as error:
         raise ConfigError(str(error)) from error
+    engine = resolve_engine(config.rollout.engine)
     with ExitStack() as stack:
         run_dir = stack.enter_context(closing(RunDir.open(config)))
         cluster = stack.enter_context(start_cluster(config.run.device))
-        placement = Placement.plan(cluster, config.learner.num_ranks, config.rollout.num_workers)
+        is_native = engine == ENGINES["vllm"] and cluster.device == "cuda"
+        placement = Placement.plan(
+            cluster,
+            config.learner.num_ranks,
+            config.rollout.num_workers,
+            config.rollout.tensor_parallel_size,
+            one_host=not is_native,
+        )
         interruption = stack.enter_context(Interruption())
         rewards = stack.enter_context(closing(RewardService(config.reward)))
         try:
@@ -71,11 +81,16 @@ def assemble(
             raise UserError(str(error)) from error
         learner = _learner(config, algorithm, inputs, total_updates, placement)
         stack.callback(learner.close)
-        rollouts = _rollouts(config, inputs, placement)
+        rollouts = _rollouts(config, inputs, placement, engine)
         stack.callback(rollouts.close)
         canaries = canary_requests(inputs.canary_prompts, config.weight_sync, config.rollout)
-        weights = SharedMemorySync(
-            config.weight_sync, learner, rollouts, canaries, config.model.dtype, run_dir.path
+        weights = WeightSync(
+            config.weight_sync,
+            _transport(config, run_dir, learner, placement, is_native=is_native),
+            learner,
+            rollouts,
+            canaries,
+            config.model.dtype,
         )
         stack.callback(weights.close)
         checkpoints = CheckpointStore(run_dir.checkpoints_dir, config.checkpoint)
@@ -123,8 +138,25 @@ def _learner(
     return LearnerPool(setup, total_updates, placement.learner_options)
 
 
-def _rollouts(config: StageConfig, inputs: StageInputs, placement: Placement) -> RolloutPool:
-    engine = {
+def _transport(
+    config: StageConfig,
+    run_dir: RunDir,
+    learner: LearnerPool,
+    placement: Placement,
+    *,
+    is_native: bool,
+) -> Transport:
+    sync, rollout = config.weight_sync, config.rollout
+    if not is_native:
+        return SharedMemoryTransport(sync, learner, run_dir.path, rollout.timeout_s)
+    backend: Literal["ipc", "nccl"] = "ipc" if placement.is_shared else "nccl"
+    return NativeTransport(sync, learner, backend, rollout.tensor_parallel_size)
+
+
+def _rollouts(
+    config: StageConfig, inputs: StageInputs, placement: Placement, engine: str
+) -> RolloutPool:
+    arguments = {
         "model_path": config.model.source,
         "dtype": config.model.dtype,
         "device": placement.device,
@@ -135,8 +167,9 @@ def _rollouts(config: StageConfig, inputs: StageInputs, placement: Placement) ->
     }
     return RolloutPool(
         config.rollout,
-        resolve_engine(config.rollout.engine),
         engine,
+        arguments,
         num_threads=placement.rollout_threads,
         options=placement.rollout_options,
+        shares_device=placement.is_shared,
     )

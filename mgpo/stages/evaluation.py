@@ -1,8 +1,10 @@
 """Held-out accuracy of the current policy."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mgpo.algorithm.interval import mean_with_interval
+from mgpo.config.errors import Interrupted
 from mgpo.config.stages import StageConfig
 from mgpo.data.inputs import StageInputs
 from mgpo.learner.checkpoint import TrainState
@@ -15,25 +17,40 @@ from mgpo.types import Prompt
 from rewards.service import RewardService
 
 
-def measure_start(config: StageConfig, parts: StageParts, inputs: StageInputs) -> None:
-    """Record the held-out accuracy before the first step, as step 0."""
-    log = StepMetrics()
-    evaluate_if_due(config, parts, inputs, parts.state, log)
-    parts.tracker.write(0, log)
+def evaluate_start(config: StageConfig, parts: StageParts, inputs: StageInputs) -> TrainState:
+    """Record the held-out accuracy before the first step, or what an interrupted run owes."""
+    state = parts.state
+    if state.step == 0 or state.owes_evaluation:
+        log = StepMetrics()
+        log.add(_measure(config, parts, inputs, state, log))
+        parts.tracker.write(state.step, log)
+    return replace(state, owes_evaluation=False)
 
 
 def evaluate_if_due(
     config: StageConfig, parts: StageParts, inputs: StageInputs, state: TrainState, log: StepMetrics
-) -> None:
-    """Evaluate before the first step, after the last one, and every `eval.every` steps."""
+) -> TrainState:
+    """Evaluate after the last step and every `eval.every` steps; an interrupted one is owed."""
     every = config.eval.every
-    is_due = state.step in (0, config.steps) or (every > 0 and state.step % every == 0)
-    if is_due and inputs.eval_prompts:
-        parts.push(state, log)
-        with log.time("eval"):
-            log.add(
-                evaluate(config, parts.rollouts, parts.rewards, inputs.eval_prompts, state.step)
-            )
+    if state.step != config.steps and (every == 0 or state.step % every != 0):
+        return state
+    parts.push(state, log)
+    try:
+        with parts.interruption.allowed():
+            measured = _measure(config, parts, inputs, state, log)
+    except Interrupted:
+        return replace(state, owes_evaluation=True)
+    log.add(measured)
+    return state
+
+
+def _measure(
+    config: StageConfig, parts: StageParts, inputs: StageInputs, state: TrainState, log: StepMetrics
+) -> dict[str, float]:
+    if not inputs.eval_prompts:
+        return {}
+    with log.time("eval"):
+        return evaluate(config, parts.rollouts, parts.rewards, inputs.eval_prompts, state.step)
 
 
 def evaluate(

@@ -43,7 +43,18 @@ class Interruption:
         finally:
             self._is_deferring = False
         if self._received is not None:
-            raise Interrupted(f"interrupted by {signal.Signals(self._received).name}")
+            raise self._interrupted(self._received)
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Inside `deferred`: act on a signal at once, also on one that waits already."""
+        if self._received is not None:
+            raise self._interrupted(self._received)
+        self._is_deferring = False
+        try:
+            yield
+        finally:
+            self._is_deferring = True
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._received is not None:
@@ -51,4 +62,8 @@ class Interruption:
             raise KeyboardInterrupt("a second signal: the state is not saved")
         self._received = number
         if not self._is_deferring:
-            raise Interrupted(f"interrupted by {signal.Signals(number).name}")
+            raise self._interrupted(number)
+
+    @staticmethod
+    def _interrupted(number: int) -> Interrupted:
+        return Interrupted(f"interrupted by {signal.Signals(number).name}")

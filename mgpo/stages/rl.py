@@ -12,7 +12,7 @@ from mgpo.data.inputs import StageInputs, load_inputs
 from mgpo.learner.checkpoint import TrainState, publish_folder
 from mgpo.learner.rows import rows_from_groups
 from mgpo.stages.assembly import StageParts, assemble
-from mgpo.stages.evaluation import evaluate_if_due, measure_start
+from mgpo.stages.evaluation import evaluate_if_due, evaluate_start
 from mgpo.stages.sampling import training_requests
 from mgpo.stages.scoring import score_groups
 from mgpo.stages.summary import summarize
@@ -25,16 +25,14 @@ def run(config: RlConfig) -> str:
     inputs = load_inputs(config)
     total_updates = config.steps * config.learner.updates_per_batch
     with assemble(config, config.algorithm, inputs, total_updates) as parts:
-        state = parts.state
-        if state.step == 0:
-            measure_start(config, parts, inputs)
+        state = evaluate_start(config, parts, inputs)
         try:
             while state.step < config.steps:
                 log = StepMetrics()
                 groups = _collect(config, parts, inputs, state, log)
                 with parts.interruption.deferred():
                     state = _learn(config, parts, groups, state, log)
-                    evaluate_if_due(config, parts, inputs, state, log)
+                    state = evaluate_if_due(config, parts, inputs, state, log)
                     parts.tracker.write(state.step, log, groups)
                     parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
         except KeyboardInterrupt:
@@ -68,6 +66,7 @@ def _learn(
 ) -> TrainState:
     """Update the policy from the batch and give the new weights to the rollouts."""
     rows = rows_from_groups(groups, mask_truncated=config.algorithm.mask_truncated)
+    parts.rollouts.sleep()  # where engines share the learner's devices
     with log.time("update"):
         log.add(parts.learner.update(rows, objective="policy", first_update=state.num_updates))
     state = state.advanced(config.learner.updates_per_batch)

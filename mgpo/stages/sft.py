@@ -9,7 +9,7 @@ from mgpo.data.inputs import StageInputs, load_inputs
 from mgpo.learner.checkpoint import TrainState, publish_folder
 from mgpo.learner.rows import TrainingRow
 from mgpo.stages.assembly import StageParts, assemble
-from mgpo.stages.evaluation import evaluate_if_due, measure_start
+from mgpo.stages.evaluation import evaluate_if_due, evaluate_start
 from mgpo.stages.summary import summarize
 from mgpo.tracking.metrics import StepMetrics
 
@@ -20,15 +20,13 @@ def run(config: SftConfig) -> str:
     algorithm = AlgorithmConfig(aggregation="token_mean", mismatch="none")
     total_updates = config.steps * config.learner.updates_per_batch
     with assemble(config, algorithm, inputs, total_updates) as parts:
-        state = parts.state
-        if state.step == 0:
-            measure_start(config, parts, inputs)
+        state = evaluate_start(config, parts, inputs)
         try:
             while state.step < config.steps and not _is_stopped(config, state):
                 log = StepMetrics()
                 with parts.interruption.deferred():
                     state = _learn(config, parts, inputs, state, log)
-                    evaluate_if_due(config, parts, inputs, state, log)
+                    state = evaluate_if_due(config, parts, inputs, state, log)
                     parts.tracker.write(state.step, log)
                     state = replace(state, stop_accuracy=_reached(config, log))
                     parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
@@ -47,6 +45,7 @@ def _learn(
         [TrainingRow(token_ids=example.token_ids, prompt_len=example.prompt_len)]
         for example in examples
     ]
+    parts.rollouts.sleep()
     with log.time("update"):
         log.add(parts.learner.update(batch, objective="sft", first_update=state.num_updates))
     return state.advanced(config.learner.updates_per_batch)

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +55,19 @@ class WeightManifest:
             for bucket in fields["buckets"]
         )
         return cls(policy_version=fields["policy_version"], buckets=buckets)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NativeTransfer:
+    """A push through vLLM's weight transfer between GPUs: by whom, to whom, in what pieces."""
+
+    backend: Literal["nccl", "ipc"]
+    """nccl between devices, ipc where a rank and an engine share each device."""
+    engines: tuple[Any, ...]
+    """Actor handles of the engines."""
+    gpus_per_engine: int
+    chunk_bytes: int
+    timeout_s: float
 
 
 def _record(fields: dict[str, Any]) -> TensorRecord:

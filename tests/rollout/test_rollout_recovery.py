@@ -13,6 +13,7 @@ from mgpo.config.rollout import RolloutConfig
 from mgpo.rollout.engine import GenerationRequest, SamplingParams
 from mgpo.rollout.pool import RolloutPool
 from mgpo.weight_sync.shared_memory import write_weights
+from mgpo.weight_sync.transport import PublishedFiles
 from mgpo.weight_sync.types import WeightManifest
 
 pytestmark = [pytest.mark.ray, pytest.mark.usefixtures("ray_cluster")]
@@ -49,7 +50,15 @@ def make_pool():
 
     def make(engine_path, arguments, **config):
         config = RolloutConfig(**{"timeout_s": 60.0, **config})
-        pools.append(RolloutPool(config, engine_path, arguments, num_threads=1, options=OPTIONS))
+        pools.append(
+            RolloutPool(
+                config,
+                engine_path,
+                arguments,
+                num_threads=1,
+                options=[OPTIONS] * config.num_workers,
+            )
+        )
         return pools[-1]
 
     yield make
@@ -61,7 +70,7 @@ def make_pool():
 def test_an_engine_ended_by_an_early_stop_comes_back_with_the_pushed_weights(make_pool, tmp_path):
     script = {"folder": str(tmp_path), "fault": "freeze", "faulty_prompt": "p1"}
     pool = make_pool("faulty_engines:NamingEngine", script)
-    pool.load_weights(WeightManifest(policy_version=5, buckets=()))
+    pool.take_weights(PublishedFiles(WeightManifest(policy_version=5, buckets=()), 60))
     stream = pool.generate(make_requests(4))
     next(stream)
     stream.close()
@@ -112,7 +121,7 @@ def test_what_is_sampled_survives_a_killed_engine_and_another_number_of_engines(
     fakes.make_model(tmp_path, seed=1)
     fakes.make_model(tmp_path / "pushed", seed=2)
     pushed = AutoModelForCausalLM.from_pretrained(tmp_path / "pushed")
-    manifest = write_weights(pushed.named_parameters(), 3, tmp_path, 20_000)
+    manifest = PublishedFiles(write_weights(pushed.named_parameters(), 3, tmp_path, 20_000), 60)
     config = {"max_batch_samples": 4, "max_restarts": 1}
     arguments = {
         "model_path": str(tmp_path),
@@ -124,12 +133,12 @@ def test_what_is_sampled_survives_a_killed_engine_and_another_number_of_engines(
     }
     requests = make_requests(10, max_completion_tokens=20)
     undisturbed = make_pool("mgpo.rollout.hf_engine:HfEngine", arguments, **config)
-    undisturbed.load_weights(manifest)
+    undisturbed.take_weights(manifest)
     expected = dict(undisturbed.generate(requests))
     assert {done.policy_version for done in expected[0]} == {3}
 
     pool = make_pool("faulty_engines:SlowHfEngine", arguments, num_workers=2, **config)
-    pool.load_weights(manifest)
+    pool.take_weights(manifest)
     victim = pool.worker_pids()[0]
     stream = pool.generate(requests)
     got = dict([next(stream)])

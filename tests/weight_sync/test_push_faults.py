@@ -58,7 +58,7 @@ def learner(model_path):
         shares_device=False,
         num_threads=1,
     )
-    pool = LearnerPool(setup, total_updates=100, options=OPTIONS)
+    pool = LearnerPool(setup, total_updates=100, options=[OPTIONS])
     yield pool
     pool.close()
 
@@ -66,7 +66,8 @@ def learner(model_path):
 @pytest.fixture
 def make_sync(model_path, learner, tmp_path):
     from mgpo.rollout.pool import RolloutPool
-    from mgpo.weight_sync.push import SharedMemorySync
+    from mgpo.weight_sync.push import WeightSync
+    from mgpo.weight_sync.transport import SharedMemoryTransport
 
     opened = []
 
@@ -85,11 +86,11 @@ def make_sync(model_path, learner, tmp_path):
                 "stop_token_ids": [258],
             },
             num_threads=1,
-            options=OPTIONS,
+            options=[OPTIONS],
         )
-        sync = SharedMemorySync(
-            WeightSyncConfig(bucket_mib=bucket_mib), learner, pool, CANARIES, "float32", tmp_path
-        )
+        sync_config = WeightSyncConfig(bucket_mib=bucket_mib)
+        transport = SharedMemoryTransport(sync_config, learner, tmp_path, 60)
+        sync = WeightSync(sync_config, transport, learner, pool, CANARIES, "float32")
         opened.extend([sync, pool])
         return sync
 
