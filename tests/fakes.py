@@ -35,20 +35,23 @@ def make_tokenizer(directory: Path | str) -> Qwen2Tokenizer:
     return tokenizer
 
 
-def make_model(directory: Path | str, seed: int) -> Qwen2ForCausalLM:
-    """Save a random two-layer Qwen2 with a tied head, and its tokenizer, into the folder."""
+def make_model(
+    directory: Path | str, seed: int, *, head_dim: int = 8, is_tied: bool = True
+) -> Qwen2ForCausalLM:
+    """Save a random two-layer Qwen2, and its tokenizer, into the folder; vLLM needs a `head_dim` of
+    at least 32."""
     tokenizer = make_tokenizer(directory)
     torch.manual_seed(seed)
     model = Qwen2ForCausalLM(
         Qwen2Config(
             vocab_size=PADDED_VOCABULARY,
-            hidden_size=32,
-            intermediate_size=64,
+            hidden_size=4 * head_dim,
+            intermediate_size=8 * head_dim,
             num_hidden_layers=2,
             num_attention_heads=4,
             num_key_value_heads=2,
             max_position_embeddings=CONTEXT_TOKENS,
-            tie_word_embeddings=True,
+            tie_word_embeddings=is_tied,
             initializer_range=0.1,  # the usual 0.02 samples almost uniformly at this width
             bos_token_id=None,
             eos_token_id=tokenizer.eos_token_id,

@@ -131,10 +131,10 @@ class LearnerPool:
         manifests = self._all("export_weights", directory, policy_version, bucket_bytes)
         return manifests[0]
 
-    def send_weights(self, transfer: NativeTransfer) -> dict[str, str]:
-        """Send the weights to engines on GPUs; return the digest of each."""
-        digests: dict[str, str] = self._all("send_weights", transfer)[0]
-        return digests
+    def send_weights(self, transfer: NativeTransfer) -> tuple[dict[str, str], int]:
+        """Send the weights to engines on GPUs; return the digest of each, and their bytes."""
+        sent: tuple[dict[str, str], int] = self._all("send_weights", transfer)[0]
+        return sent
 
     def save(self, directory: Path) -> None:
         """Write the ranks' state into a checkpoint."""

@@ -141,11 +141,11 @@ class LearnerWorker:
             pass
         return None
 
-    def send_weights(self, transfer: NativeTransfer) -> dict[str, str]:
-        """Send all weights to engines on GPUs; rank 0 returns the digests of what it sent."""
-        digests = self._sender.send(transfer)
+    def send_weights(self, transfer: NativeTransfer) -> tuple[dict[str, str], int]:
+        """Send all weights to engines on GPUs; rank 0 returns digests and bytes of what it sent."""
+        sent = self._sender.send(transfer)
         self._give_memory_back()
-        return digests
+        return sent
 
     def save(self, directory: Path) -> None:
         """Write this rank's part of model and optimizer state."""

@@ -44,8 +44,8 @@ class NativeSender:
         self._connected: NativeTransfer | None = None
         self._trainer: Any = None
 
-    def send(self, transfer: NativeTransfer) -> dict[str, str]:
-        """Send the weights to the engines of `transfer`; return the digests of what was sent.
+    def send(self, transfer: NativeTransfer) -> tuple[dict[str, str], int]:
+        """Send the weights to the engines of `transfer`; return their digests and bytes.
 
         Called on every rank; only rank 0's result counts. If the engines or the network do not
         answer in time, this process ends: a collective that waits on a dead peer cannot be
@@ -54,9 +54,8 @@ class NativeSender:
         with _deadline(transfer):
             if self._connected != transfer:
                 self._connect(transfer)
-            self._source.digests.clear()
             self._trainer.send_weights()
-        return dict(self._source.digests)
+        return self._source.digests, self._source.num_bytes
 
     def _connect(self, transfer: NativeTransfer) -> None:
         from vllm.distributed.weight_transfer.factory import WeightTransferTrainerFactory
@@ -96,15 +95,18 @@ def _make_source(model: ShardedModel, dtype: torch.dtype, *, digests_wanted: boo
 
         def __init__(self) -> None:
             self.digests: dict[str, str] = {}
+            self.num_bytes = 0
 
         def metadata(self) -> "list[ParamMeta]":
             return [ParamMeta(name, dtype, shape) for name, shape in model.tensor_shapes()]
 
         def __iter__(self) -> Iterator[tuple[str, torch.Tensor]]:
+            self.digests, self.num_bytes = {}, 0
             for name, tensor in model.named_full_tensors():
                 weight = tensor.to(dtype).contiguous()
                 if digests_wanted:
                     self.digests[name] = tensor_digest(weight)
+                self.num_bytes += weight.numel() * weight.element_size()
                 yield name, weight
 
     return LearnerSource()

@@ -76,7 +76,7 @@ class WeightSync:
         gap = self._check_canaries(policy_version)
         self._transport.settle()
         self.policy_version = policy_version
-        return {"sync/canary_gap_max": gap}
+        return {"sync/mib": weights.num_bytes / 2**20, "sync/canary_gap_max": gap}
 
     def _check_canaries(self, policy_version: int) -> float:
         gap_max = 0.0

@@ -22,6 +22,10 @@ class SentWeights(Protocol):
     def digests(self) -> dict[str, str]:
         """Digest of each tensor, as the learner computed it; known after the first delivery."""
 
+    @property
+    def num_bytes(self) -> int:
+        """Size of all tensors; known after the first delivery."""
+
     def deliver(self, engines: Sequence[Any]) -> list[LoadReport | None]:
         """Give them to engine actors; None for one that is dead."""
 
@@ -34,8 +38,8 @@ class WeightSource(Protocol):
     ) -> WeightManifest:
         """Write all weights into a directory."""
 
-    def send_weights(self, transfer: NativeTransfer) -> dict[str, str]:
-        """Send all weights to engines on GPUs; return the digest of each."""
+    def send_weights(self, transfer: NativeTransfer) -> tuple[dict[str, str], int]:
+        """Send all weights to engines on GPUs; return the digest of each, and their bytes."""
 
 
 class Transport(Protocol):
@@ -98,6 +102,13 @@ class PublishedFiles:
         """Digest of each tensor, as the learner computed it."""
         return self._manifest.digests
 
+    @property
+    def num_bytes(self) -> int:
+        """Size of all tensors."""
+        return sum(
+            tensor.num_bytes for bucket in self._manifest.buckets for tensor in bucket.tensors
+        )
+
     def deliver(self, engines: Sequence[Any]) -> list[LoadReport | None]:
         """Let all engines map the files at once."""
         calls = [engine.load_weights.remote(self._manifest) for engine in engines]
@@ -123,8 +134,8 @@ class NativeTransport:
         """Nothing travels before the engines are known."""
         return _Transfers(self, policy_version)
 
-    def send(self, engines: Sequence[Any]) -> dict[str, str]:
-        """Let the learner send its weights to these engines; return their digests."""
+    def send(self, engines: Sequence[Any]) -> tuple[dict[str, str], int]:
+        """Let the learner send its weights to these engines; return digests and bytes."""
         return self._source.send_weights(
             NativeTransfer(
                 backend=self._backend,
@@ -152,9 +163,10 @@ class _Transfers:
         self._transport = transport
         self.policy_version = policy_version
         self.digests: dict[str, str] = {}
+        self.num_bytes = 0
 
     def deliver(self, engines: Sequence[Any]) -> list[LoadReport | None]:
-        self.digests = self._transport.send(engines)
+        self.digests, self.num_bytes = self._transport.send(engines)
         calls = [engine.confirm_weights.remote(self.policy_version) for engine in engines]
         return [_report(call, self._transport.timeout_s) for call in calls]
 
