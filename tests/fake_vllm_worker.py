@@ -56,8 +56,8 @@ def _with_exchanged_records(manifest: WeightManifest) -> WeightManifest:
 class FaultyPushVllmEngine(VllmEngine):
     """A real vLLM engine with faulty workers."""
 
-    def _engine_arguments(self) -> dict[str, Any]:
+    def engine_arguments(self) -> dict[str, Any]:
         return {
-            **super()._engine_arguments(),
+            **super().engine_arguments(),
             "worker_extension_cls": "fake_vllm_worker.FaultyWorker",
         }

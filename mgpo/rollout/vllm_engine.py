@@ -64,18 +64,19 @@ class VllmEngine:
     async def start(self) -> None:
         """Start vLLM's processes and load the model."""
         self._reaper = Reaper()
-        os.environ.update(_environment(self._device))
+        os.environ.update(vllm_environment(self._device))
         # Only now: vLLM reads its environment when it is imported.
         from transformers import AutoTokenizer
         from vllm import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
 
         self._tokenizer = AutoTokenizer.from_pretrained(self._path)
-        self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._engine_arguments()))
+        self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self.engine_arguments()))
         self._max_model_len = self._llm.model_config.max_model_len
         await self._call_workers("mgpo_prepare", self._vocab_size)
 
-    def _engine_arguments(self) -> dict[str, Any]:
+    def engine_arguments(self) -> dict[str, Any]:
+        """Return what vLLM's engine is started with."""
         config = self._config
         memory: dict[str, Any] = {"gpu_memory_utilization": config.gpu_memory_utilization}
         if self._device == "cpu":
@@ -159,11 +160,12 @@ class VllmEngine:
         from vllm import TokensPrompt
 
         prompt = TokensPrompt(prompt_token_ids=list(request.prompt_token_ids))
-        outputs = self._llm.generate(prompt, self._sampling(request, seed), request_id)
+        outputs = self._llm.generate(prompt, self.sampling_params(request, seed), request_id)
         final = [output async for output in outputs]
         return final[-1].outputs[0]
 
-    def _sampling(self, request: GenerationRequest, seed: int) -> "VllmSamplingParams":
+    def sampling_params(self, request: GenerationRequest, seed: int) -> "VllmSamplingParams":
+        """Return the request's distribution and limits in vLLM's words."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -276,7 +278,7 @@ def _sampled_logprobs(output: "CompletionOutput") -> tuple[float, ...]:
     return tuple(values)
 
 
-def _environment(device: str) -> dict[str, str]:
+def vllm_environment(device: str) -> dict[str, str]:
     """Return what vLLM's processes must find in their environment."""
     common = {
         "VLLM_NO_USAGE_STATS": "1",
