@@ -7,6 +7,7 @@ import os
 import random
 import statistics
 import sys
+import time
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from ctypes.util import find_library
@@ -27,6 +28,7 @@ from mgpo.rollout.pool import RolloutPool
 from mgpo.types import Prompt
 
 _TINY = Path(__file__).resolve().parents[1] / "experiments" / "tiny"
+_REST_S = 1.5
 _NICENESS = "RAY_worker_niceness"
 _DIFFICULTIES = (1, 2, 5)
 """Of generated problems: those of the smollm2 experiment."""
@@ -53,6 +55,11 @@ def settle_environment(*, preload_tcmalloc: bool = False) -> None:
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         os.environ.update(wanted)
         os.execv(sys.executable, [sys.executable, *sys.argv])
+
+
+def rest() -> None:
+    """Wait until the side that had its turn is idle: vLLM's workers spin for a second after it."""
+    time.sleep(_REST_S)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from parts import Model, report_ratio, settle_environment, start_rollouts
+from parts import Model, report_ratio, rest, settle_environment, start_rollouts
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.rollout import RolloutConfig
@@ -83,6 +83,7 @@ def _measure(args: argparse.Namespace, model: Model, placement: Placement, in_fl
         speeds: dict[str, list[float]] = {name: [] for name in sides}
         for _ in range(args.runs):
             for name, side in sides.items():
+                rest()
                 started = time.perf_counter()
                 num_tokens = side.generate(requests)
                 speeds[name].append(num_tokens / (time.perf_counter() - started))
@@ -155,16 +156,16 @@ class BareVllm:
         self._ours = VllmEngine(**arguments)  # not started: it says what vLLM is given
         self._names = count()
         # One loop for all runs: vLLM's client is bound to it, and rests while it does not run.
-        self._loop = asyncio.new_event_loop()
+        self._runner = asyncio.Runner()
 
         async def start() -> AsyncLLM:
             return AsyncLLM.from_engine_args(AsyncEngineArgs(**self._ours.engine_arguments()))
 
-        self._llm = self._loop.run_until_complete(start())
+        self._llm = self._runner.run(start())
 
     def generate(self, requests: Sequence[GenerationRequest]) -> int:
         """Hand over all samples at once."""
-        return self._loop.run_until_complete(self._generate(requests))
+        return self._runner.run(self._generate(requests))
 
     async def _generate(self, requests: Sequence[GenerationRequest]) -> int:
         samples = [self._sample(request, seed) for request in requests for seed in request.seeds]
@@ -182,8 +183,8 @@ class BareVllm:
     def close(self) -> None:
         """End vLLM's processes."""
         self._llm.shutdown()
+        self._runner.close()
         del self._llm  # its finalizer must not wait for the interpreter's end
-        self._loop.close()
 
 
 def _num_tokens(groups: Any) -> int:

@@ -53,7 +53,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from parts import Model, report_ratio, settle_environment, start_learner, start_rollouts
+from parts import Model, report_ratio, rest, settle_environment, start_learner, start_rollouts
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.learner import LearnerConfig
@@ -150,6 +150,7 @@ class _TrlSide:
 
     def step(self) -> Step:
         """Let the trainer make its next step."""
+        rest()
         self._write("")
         step = self._read()
         return {**step, "update_s": step["step_s"] - step["generation_s"], "push_s": 0.0}
@@ -222,6 +223,7 @@ class _OurSide:
 
     def step(self, prompts: Sequence[Prompt]) -> Step:
         """Sample, update, push."""
+        rest()
         marks = [time.perf_counter()]
         completions = self._generate(prompts)
         marks.append(time.perf_counter())

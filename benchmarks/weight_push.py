@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from parts import Model, report_ratio, settle_environment, start_learner, start_rollouts
+from parts import Model, report_ratio, rest, settle_environment, start_learner, start_rollouts
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.learner import LearnerConfig
@@ -62,6 +62,7 @@ def main() -> int:
         pushes, copies = [], []
         for _ in range(args.runs):
             pushes.append(push.run())
+            rest()
             copies.append(copy.run())
         return 0 if _report(args, push.num_bytes, pushes, copies) else 1
 
