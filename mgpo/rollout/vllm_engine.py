@@ -261,6 +261,7 @@ class VllmEngine:
     async def close(self) -> None:
         """End vLLM's processes."""
         self._llm.shutdown()
+        del self._llm  # its destructor fails once the interpreter is going down
         self._reaper.end_now()
 
 
