@@ -32,6 +32,7 @@ _FINISH_REASONS: dict[str | None, FinishReason] = {
 }
 _RPC_TIMEOUT_S = 600.0
 _GIB = 2**30
+_OWN_UTILIZATION, _SHARED_UTILIZATION = 0.9, 0.4
 
 
 class VllmEngine:
@@ -77,9 +78,10 @@ class VllmEngine:
 
     def _engine_arguments(self) -> dict[str, Any]:
         config = self._config
-        memory: dict[str, Any] = {"gpu_memory_utilization": config.gpu_memory_utilization}
-        if self._device == "cpu":
-            memory = {"kv_cache_memory_bytes": int(config.cpu_kv_cache_gib * _GIB)}
+        memory: dict[str, Any] = {"kv_cache_memory_bytes": int(config.cpu_kv_cache_gib * _GIB)}
+        if self._device != "cpu":
+            default = _SHARED_UTILIZATION if self._shares_device else _OWN_UTILIZATION
+            memory = {"gpu_memory_utilization": config.gpu_memory_utilization or default}
         return {
             "model": self._path,
             "dtype": self._dtype,
@@ -285,7 +287,8 @@ def _environment(device: str) -> dict[str, str]:
         "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
     }
     if device != "cpu":
-        return common
+        # Memory handles of a weight transfer by ipc reach vLLM's own processes pickled.
+        return common | {"VLLM_ALLOW_INSECURE_SERIALIZATION": "1"}
     return common | {
         # The default leaves one thread; the worker's OMP_NUM_THREADS is what counts.
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",

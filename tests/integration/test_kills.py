@@ -43,7 +43,11 @@ def folder(tmp_path_factory):
 
 def start(folder, name):
     command = [sys.executable, "-m", "mgpo", "rl", str(folder / "rl.yaml"), f"run.name={name}"]
-    overrides = ["rollout.engine=vllm", "rollout.cpu_kv_cache_gib=0.25", "rollout.max_model_len=256"]
+    overrides = [
+        "rollout.engine=vllm",
+        "rollout.cpu_kv_cache_gib=0.25",
+        "rollout.max_model_len=256",
+    ]
     with (folder / f"{name}.log").open("ab") as log:
         return subprocess.Popen(
             [*command, *overrides], env=environment(), cwd=folder, stdout=log, stderr=log
