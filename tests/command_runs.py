@@ -12,9 +12,9 @@ import fakes
 TESTS = Path(__file__).parent
 
 
-def make_experiment(folder: Path, steps: int, dtype: str = "float32") -> Path:
+def make_experiment(folder: Path, steps: int, dtype: str = "float32", *, head_dim: int = 8) -> Path:
     """Write model, rows and YAML; rewards come from fake_rewards."""
-    fakes.make_model(folder / "model", seed=2)
+    fakes.make_model(folder / "model", seed=2, head_dim=head_dim)
     rows = [
         {
             "id": f"r{i}",
@@ -34,7 +34,7 @@ steps: {steps}
 run: {{name: undisturbed, dir: {folder}}}
 model: {{path: {folder}/model, dtype: {dtype}}}
 data: {{train: {folder}/train.jsonl, eval: {folder}/eval.jsonl, prompts_per_step: 4}}
-rollout: {{group_size: 4, max_completion_tokens: 120, max_batch_samples: 8}}
+rollout: {{engine: hf, group_size: 4, max_completion_tokens: 120, max_batch_samples: 8}}
 reward: {{processes_per_worker: 1}}
 learner: {{lr: 1.0e-3, warmup_steps: 2}}
 eval: {{every: 4, samples_per_prompt: 2}}

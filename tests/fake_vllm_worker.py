@@ -1,5 +1,6 @@
 """vLLM workers whose weight loading has one planted fault, and the engine that uses them."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,11 @@ from mgpo.weight_sync.types import WeightManifest
 
 
 class FaultyWorker(WorkerExtension):
-    """Misloads weights as the file `fault` beside the weights' folder says."""
+    """Misloads weights as the file at MGPO_TEST_FAULT says."""
 
     def mgpo_load_weights(self, manifest_json: str) -> dict[str, str]:
         manifest = WeightManifest.from_json(manifest_json)
-        fault = (Path(manifest.buckets[0].path).parents[2] / "fault").read_text()
+        fault = Path(os.environ["MGPO_TEST_FAULT"]).read_text()
         if fault == "skip":
             return self.mgpo_digests()
         if fault == "skip_and_lie":

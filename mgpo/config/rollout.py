@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from mgpo.config.ranges import require_above, require_at_least
+from mgpo.config.ranges import require_above, require_at_least, require_within
 
 EngineName = Literal["auto", "vllm", "hf"]
 _WHY_FULL = "training samples from the full distribution: truncated sampling biases every ratio"
@@ -36,8 +36,9 @@ class RolloutConfig:
     """Sequences that one engine decodes at once."""
     tensor_parallel_size: int = 1
     """GPUs of one engine (vllm)."""
-    gpu_memory_utilization: float = 0.85
-    """Share of a GPU's memory that an engine takes for weights and cache (vllm)."""
+    gpu_memory_utilization: float | None = None
+    """Share of a GPU's memory that an engine takes for weights and cache (vllm); None: 0.9, or 0.4
+    where it shares the GPU with a learner rank."""
     cpu_kv_cache_gib: float = 1.0
     """Memory of the key-value cache on a CPU (vllm)."""
     deterministic: bool = False
@@ -61,7 +62,8 @@ class RolloutConfig:
         require_at_least("rollout.max_completion_tokens", self.max_completion_tokens, 1)
         require_at_least("rollout.max_batch_samples", self.max_batch_samples, 1)
         require_at_least("rollout.tensor_parallel_size", self.tensor_parallel_size, 1)
-        require_above("rollout.gpu_memory_utilization", self.gpu_memory_utilization, 0)
+        if self.gpu_memory_utilization is not None:
+            require_within("rollout.gpu_memory_utilization", self.gpu_memory_utilization, 0, 1)
         require_above("rollout.cpu_kv_cache_gib", self.cpu_kv_cache_gib, 0)
         require_at_least("rollout.max_restarts", self.max_restarts, 0)
         require_above("rollout.timeout_s", self.timeout_s, 0)

@@ -147,7 +147,7 @@ class HfEngine:
         parameters = dict(self._model.named_parameters())
         sent = manifest.digests.keys()
         if sent != parameters.keys():
-            raise RuntimeError(
+            raise ValueError(
                 f"policy version {manifest.policy_version} does not fit the engine's model: "
                 f"missing {sorted(parameters.keys() - sent)[:5]}, "
                 f"unknown {sorted(sent - parameters.keys())[:5]}"
@@ -156,7 +156,7 @@ class HfEngine:
             for record, tensor in read_bucket(bucket):
                 target = parameters[record.name]
                 if target.shape != tensor.shape:
-                    raise RuntimeError(
+                    raise ValueError(
                         f"{record.name} has shape {tuple(tensor.shape)}, "
                         f"the engine's has {tuple(target.shape)}"
                     )

@@ -213,8 +213,8 @@ class RolloutPool:
             ray.kill(self._workers[worker])
             try:
                 return self._start_anew(worker)
-            except (ray.exceptions.RayActorError, _DiedAtStart):
-                logger.error("rollout engine %d died again while it started", worker)
+            except (ray.exceptions.RayActorError, ray.exceptions.RayTaskError, _DiedAtStart):
+                logger.exception("rollout engine %d died again while it started", worker)
 
     def _start_anew(self, worker: int) -> LoadReport | None:
         self._workers[worker] = self._new_actor(worker)

@@ -32,6 +32,7 @@ _FINISH_REASONS: dict[str | None, FinishReason] = {
 }
 _RPC_TIMEOUT_S = 600.0
 _GIB = 2**30
+_OWN_UTILIZATION, _SHARED_UTILIZATION = 0.9, 0.4
 
 
 class VllmEngine:
@@ -78,9 +79,10 @@ class VllmEngine:
     def engine_arguments(self) -> dict[str, Any]:
         """Return what vLLM's engine is started with."""
         config = self._config
-        memory: dict[str, Any] = {"gpu_memory_utilization": config.gpu_memory_utilization}
-        if self._device == "cpu":
-            memory = {"kv_cache_memory_bytes": int(config.cpu_kv_cache_gib * _GIB)}
+        memory: dict[str, Any] = {"kv_cache_memory_bytes": int(config.cpu_kv_cache_gib * _GIB)}
+        if self._device != "cpu":
+            default = _SHARED_UTILIZATION if self._shares_device else _OWN_UTILIZATION
+            memory = {"gpu_memory_utilization": config.gpu_memory_utilization or default}
         return {
             "model": self._path,
             "dtype": self._dtype,
@@ -263,6 +265,7 @@ class VllmEngine:
     async def close(self) -> None:
         """End vLLM's processes."""
         self._llm.shutdown()
+        del self._llm  # its destructor fails once the interpreter is going down
         self._reaper.end_now()
 
 
@@ -286,7 +289,8 @@ def vllm_environment(device: str) -> dict[str, str]:
         "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
     }
     if device != "cpu":
-        return common
+        # Memory handles of a weight transfer by ipc reach vLLM's own processes pickled.
+        return common | {"VLLM_ALLOW_INSECURE_SERIALIZATION": "1"}
     return common | {
         # The default leaves one thread; the worker's OMP_NUM_THREADS is what counts.
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",

@@ -5,7 +5,8 @@ import importlib
 import logging
 import os
 import resource
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mgpo.rollout.engine import Engine, EngineLimits, GenerationRequest
@@ -40,36 +41,35 @@ class RolloutWorker:
         self, dispatch_id: str, requests: Sequence[GenerationRequest]
     ) -> AsyncIterator[tuple[int, tuple[Completion, ...]]]:
         """Stream finished groups; a ValueError about a request goes back to the caller."""
-        try:
+        with _fatal_failures():
             async for index, completions in self._engine.generate(dispatch_id, requests):
                 _check(requests[index], completions)
                 yield index, completions
-        except (ValueError, asyncio.CancelledError, GeneratorExit):
-            raise
-        except Exception:
-            # Whatever state the engine is in now, the next request must not meet it.
-            logger.exception("the engine failed; ending its process")
-            os._exit(1)
 
     async def abort(self, dispatch_id: str) -> None:
         """Stop a dispatch soon."""
-        await self._engine.abort(dispatch_id)
+        with _fatal_failures():
+            await self._engine.abort(dispatch_id)
 
     async def load_weights(self, manifest: WeightManifest) -> LoadReport:
-        """Take new weights."""
-        return await self._engine.load_weights(manifest)
+        """Take new weights; a ValueError about them goes back to the caller."""
+        with _fatal_failures():
+            return await self._engine.load_weights(manifest)
 
     async def transfer(self, method: str, payload: Any) -> None:
         """Pass one of vLLM's weight-transfer calls on to the engine."""
-        await self._engine.transfer(method, payload)
+        with _fatal_failures():
+            await self._engine.transfer(method, payload)
 
     async def confirm_weights(self, policy_version: int) -> LoadReport:
         """Report what the engine computes with after a transfer."""
-        return await self._engine.confirm_weights(policy_version)
+        with _fatal_failures():
+            return await self._engine.confirm_weights(policy_version)
 
     async def sleep(self) -> None:
         """Leave a shared device's memory to the learner."""
-        await self._engine.sleep()
+        with _fatal_failures():
+            await self._engine.sleep()
 
     async def rss_mib(self) -> float:
         """Peak memory of this process."""
@@ -82,6 +82,18 @@ class RolloutWorker:
     async def close(self) -> None:
         """Free the engine."""
         await self._engine.close()
+
+
+@contextmanager
+def _fatal_failures() -> Iterator[None]:
+    """End the process when the engine fails: the next call must not meet what is left of it."""
+    try:
+        yield
+    except (ValueError, asyncio.CancelledError, GeneratorExit):
+        raise
+    except Exception:
+        logger.exception("the engine failed; ending its process")
+        os._exit(1)
 
 
 def _check(request: GenerationRequest, completions: Sequence[Completion]) -> None:

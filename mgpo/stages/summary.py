@@ -26,8 +26,10 @@ def summarize(run_dir: RunDir) -> str:
             ("held-out completions", *(f"{r['eval/samples']:.0f}" for r in (first, last))),
         ]
     table = "\n".join(f"{name:<24}{left:>22}{right:>22}" for name, left, right in lines)
+    # A supervised stage generates in its evaluations only.
+    generated = _mean(records, "rollout/tokens_per_s") or _mean(records, "eval/tokens_per_s")
     speeds = (
-        f"rollout tokens/s {_mean(records, 'rollout/tokens_per_s'):,.0f}",
+        f"rollout tokens/s {generated:,.0f}",
         f"learner tokens/s {_mean(records, 'learner/tokens_per_s'):,.0f}",
     )
     return f"{table}\n{'   '.join(speeds)}\nrun {run_dir.path}   model {run_dir.final_dir}"

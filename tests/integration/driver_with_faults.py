@@ -1,4 +1,4 @@
-"""`mgpo rl` in this process, with a SIGKILL planted at one moment of one step.
+"""`mgpo rl` in this process, with a signal planted at one moment of one step.
 
 python driver_with_faults.py MOMENT STEP EXPERIMENT.yaml [key=value ...]
 """
@@ -12,7 +12,7 @@ import time
 from mgpo import __main__ as command_line
 from mgpo.learner import checkpoint
 from mgpo.rollout.pool import RolloutPool
-from mgpo.stages import rl
+from mgpo.stages import evaluation, rl
 
 
 def die() -> None:
@@ -34,17 +34,36 @@ def plant(moment: str, step: int) -> None:
         return learn(config, parts, groups, state, log)
 
     rl._learn = learn_with_fault
+    if moment == "evaluation":
+        plant_in_evaluation(step)
     if moment == "rollout_actor":
-        generate = RolloutPool.generate
-        calls = iter(range(1, 10**6))
+        plant_in_rollouts(step)
 
-        def generate_with_fault(self, requests):
-            if next(calls) == step:
-                victim = self.worker_pids()[0]
-                threading.Thread(target=kill_soon, args=(victim,)).start()
-            return generate(self, requests)
 
-        RolloutPool.generate = generate_with_fault
+def plant_in_evaluation(step: int) -> None:
+    """Ask the process to stop while it evaluates."""
+    measure = evaluation.evaluate
+
+    def evaluate_with_signal(config, rollouts, rewards, prompts, at_step):
+        if at_step == step:
+            threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        return measure(config, rollouts, rewards, prompts, at_step)
+
+    evaluation.evaluate = evaluate_with_signal
+
+
+def plant_in_rollouts(call: int) -> None:
+    """Kill a rollout actor during one call of the pool."""
+    generate = RolloutPool.generate
+    calls = iter(range(1, 10**6))
+
+    def generate_with_fault(self, requests):
+        if next(calls) == call:
+            victim = self.worker_pids()[0]
+            threading.Thread(target=kill_soon, args=(victim,)).start()
+        return generate(self, requests)
+
+    RolloutPool.generate = generate_with_fault
 
 
 def kill_soon(pid: int) -> None:

@@ -96,6 +96,20 @@ def test_a_killed_rollout_actor_costs_nothing_but_time(folder, undisturbed):
     assert_equals_undisturbed(folder, "survivor", undisturbed)
 
 
+def test_an_interrupted_evaluation_is_made_up_for(folder, undisturbed):
+    """The signal does not wait for it, the state is saved, and no number is lost."""
+    assert run(folder, "unmeasured", fault=("evaluation", 4)) == 130
+    interrupted = stable(folder, "unmeasured")
+    assert interrupted[-1]["step"] == 4
+    assert "eval/accuracy" not in interrupted[-1]
+    assert run(folder, "unmeasured", "run.resume=must") == 0
+    by_step = {}
+    for record in stable(folder, "unmeasured"):
+        by_step.setdefault(record["step"], {}).update(record)
+    assert list(by_step.values()) == undisturbed
+    assert final_weights(folder, "unmeasured") == final_weights(folder, "undisturbed")
+
+
 def test_an_interrupted_run_saves_its_state_and_continues(folder, undisturbed):
     command = [sys.executable, "-m", "mgpo", "rl", str(folder / "rl.yaml"), "run.name=interrupted"]
     process = subprocess.Popen(
