@@ -29,11 +29,11 @@ class FaultyWorker(WorkerExtension):
         # What vLLM's own reload does on a CPU: the packed head stays the old one.
         from mgpo.rollout import vllm_worker
 
-        pack, vllm_worker._pack_embeddings = vllm_worker._pack_embeddings, lambda model: None
+        pack, vllm_worker.pack_embeddings = vllm_worker.pack_embeddings, lambda model: None
         try:
             return super().mgpo_load_weights(manifest_json)
         finally:
-            vllm_worker._pack_embeddings = pack
+            vllm_worker.pack_embeddings = pack
 
 
 def _with_exchanged_records(manifest: WeightManifest) -> WeightManifest:
