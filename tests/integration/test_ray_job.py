@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import secrets
 import shutil
 import socket
@@ -10,7 +11,7 @@ import sysconfig
 import tempfile
 import time
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +25,8 @@ from mgpo.tracking.code_version import hash_sources
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).parents[2]
-STEPS = 10
+STEPS = 40
+JOB_STOP_WAIT = '{"env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": "600"}}'
 EXIT_CODE_SCRIPT = 'trap : TERM\npython -m mgpo "$@"\necho "exit code $?"\n'
 """Ray does not tell the exit code of a job that was stopped."""
 
@@ -48,6 +50,11 @@ class Launch(NamedTuple):
             timeout=timeout,
         )
 
+    def submit(
+        self, *command: str, options: Sequence[str] = ()
+    ) -> "subprocess.CompletedProcess[str]":
+        return self.run("ray", "job", "submit", "--working-dir=.", *options, "--", *command)
+
     def arguments(self, name: str, *overrides: str) -> list[str]:
         inputs = ["model.path=inputs/model", "data.train=inputs/train.jsonl"]
         inputs += ["data.eval=inputs/eval.jsonl", "rollout.engine=hf"]
@@ -66,7 +73,9 @@ def launch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Launch]:
         **os.environ,
         "PATH": os.pathsep.join([str(python.parent), os.environ["PATH"]]),
         "RAY_API_SERVER_ADDRESS": f"http://127.0.0.1:{port}",
-        "MGPO_ENGINE_MARK": secrets.token_hex(8),
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "MGPO_ENGINE_MARK": secrets.token_hex(8),  # of all processes of the cluster
     }
     for name in ("PYTHONPATH", "RAY_ADDRESS", "VIRTUAL_ENV"):
         variables.pop(name, None)
@@ -170,5 +179,49 @@ def test_driver_and_actors_run_the_uploaded_code(launch: Launch, undisturbed: st
     assert not (Path(code["path"]).parent / "runs").exists()
 
 
-def test_job_log_is_a_line_per_step_and_the_table(launch: Launch, undisturbed: str) -> None:
-    print(undisturbed)
+def test_job_log_has_a_line_per_step_and_nothing_from_actors(undisturbed: str) -> None:
+    log = undisturbed[undisturbed.index("Running entrypoint") :]
+    steps = re.findall(rf"mgpo.tracking.console: step (\d+)/{STEPS}  ", log)
+    assert steps == [str(step) for step in range(STEPS + 1)]
+    assert "held-out accuracy, %" in log
+    for noise in ("pid=", "it/s", "Traceback"):
+        assert noise not in log
+    assert len(log.splitlines()) < 3 * STEPS
+
+
+def test_run_folder_inside_the_uploaded_copy_is_refused(launch: Launch) -> None:
+    arguments = launch.arguments("lost", "run.dir=runs")
+    done = launch.submit("sh", "exit_code.sh", *arguments)
+    assert "exit code 2" in done.stdout
+    error = next(line for line in done.stdout.splitlines() if line.startswith("error: "))
+    assert error.startswith(f"error: run.dir: {launch.session}/runtime_resources/")
+    assert "set run.dir=/absolute/path on storage that all hosts share" in error
+    assert not list(launch.session.glob("runtime_resources/working_dir_files/*/runs"))
+
+
+def test_stopped_job_saves_its_state_and_continues(launch: Launch, undisturbed: str) -> None:
+    run = launch.runs / "stopped"
+    arguments = launch.arguments("stopped", "tracking.wandb=offline")
+    options = ["--no-wait", "--submission-id=stopped", f"--runtime-env-json={JOB_STOP_WAIT}"]
+    done = launch.submit("sh", "exit_code.sh", *arguments, options=options)
+    assert done.returncode == 0, done.stdout
+    wait_for("W&B run ", run / "run.log")  # its process is there and will be signalled too
+    wait_for("step 1/", run / "run.log")
+    launch.run("ray", "job", "stop", "stopped")
+    log = launch.run("ray", "job", "logs", "stopped").stdout
+    assert "Job 'stopped' was stopped" in launch.run("ray", "job", "status", "stopped").stdout, log
+    assert "exit code 130" in log
+    assert "Traceback" not in log
+    written = [record["step"] for record in stable_metrics(run)]
+    assert 0 < written[-1] < STEPS, "stopped too late to show anything"
+    newest = max((run / "checkpoints").glob("step_*")).name
+    assert newest == f"step_{written[-1]:06d}"
+
+    done = launch.submit("python", "-m", "mgpo", *launch.arguments("stopped", "run.resume=must"))
+    assert done.returncode == 0, done.stdout
+    assert f"resumed from {run}/checkpoints/{newest}" in done.stdout
+    assert stable_metrics(run) == stable_metrics(launch.runs / "undisturbed")
+    weights = [
+        launch.runs / name / "final/model.safetensors" for name in ("stopped", "undisturbed")
+    ]
+    assert weights[0].read_bytes() == weights[1].read_bytes()

@@ -1,6 +1,5 @@
 """A run that was killed, at any moment, ends as the undisturbed one, to the bit."""
 
-import json
 import signal
 import subprocess
 import sys
