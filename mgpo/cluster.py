@@ -18,6 +18,7 @@ from ray.util.scheduling_strategies import (
 
 import mgpo
 from mgpo.config.errors import ConfigError
+from mgpo.tracking.code_version import code_version
 
 logger = logging.getLogger(__name__)
 
@@ -58,11 +59,12 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
     is_ours = not ray.is_initialized()
     if is_ours:
         path = os.pathsep.join([str(_SOURCE_ROOT), *(entry for entry in sys.path if entry)])
-        runtime_env = {"env_vars": {"PYTHONPATH": path}}
-        if os.environ.get("RAY_ADDRESS"):
-            ray.init(runtime_env=runtime_env)
-        else:
-            ray.init(include_dashboard=False, runtime_env=runtime_env, log_to_driver=False)
+        # An actor's own output stays in Ray's log folder: progress bars and engines fill the log.
+        ray.init(
+            runtime_env={"env_vars": {"PYTHONPATH": path}},
+            include_dashboard=None if os.environ.get("RAY_ADDRESS") else False,
+            log_to_driver=False,
+        )
     try:
         num_gpus = int(ray.cluster_resources().get("GPU", 0))
         if device == "cuda" and num_gpus == 0:
@@ -70,13 +72,8 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
                 "run.device is cuda, but the Ray cluster has no GPU; use run.device=auto or cpu"
             )
         chosen: Device = "cuda" if num_gpus and device != "cpu" else "cpu"
-        logger.info(
-            "mgpo at %s on Ray %s, device %s, %d GPUs",
-            _SOURCE_ROOT,
-            ray.__version__,
-            chosen,
-            num_gpus,
-        )
+        logger.info("Ray %s, device %s, %d GPUs", ray.__version__, chosen, num_gpus)
+        logger.info("driver: %s", code_version())
         yield Cluster(
             device=chosen,
             num_gpus=num_gpus,

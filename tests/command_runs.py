@@ -10,6 +10,16 @@ from pathlib import Path
 import fakes
 
 TESTS = Path(__file__).parent
+RAGGED = (
+    "time/",
+    "rollout/tokens_per_s",
+    "eval/tokens_per_s",
+    "learner/tokens_per_s",
+    "rollout/rss_mib",
+    "learner/rss_mib",
+    "rollout/restarts",
+)
+"""Keys that may differ between equal runs: times, speeds, memory, and the count of faults."""
 
 
 def make_experiment(folder: Path, steps: int, dtype: str = "float32", *, head_dim: int = 8) -> Path:
@@ -68,3 +78,9 @@ def run_rl(
         text=True,
         timeout=300,
     )
+
+
+def stable_metrics(run: Path) -> list[dict[str, object]]:
+    """Return the metrics of a run without what may differ."""
+    records = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return [{k: v for k, v in record.items() if not k.startswith(RAGGED)} for record in records]

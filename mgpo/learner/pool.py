@@ -16,6 +16,7 @@ from mgpo.data.packing import plan_microbatches
 from mgpo.learner.rows import TrainingRow
 from mgpo.learner.schedule import learning_rate
 from mgpo.learner.setup import LearnerSetup
+from mgpo.tracking.code_version import refuse_other_code
 from mgpo.weight_sync.types import NativeTransfer, WeightManifest
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class LearnerPool:
         self._ranks: list[Any] = [
             actor.options(**rank_options).remote(setup) for rank_options in options
         ]
+        refuse_other_code("learner ranks", self._all("code_version"))
         address = self._wait("an address", [self._ranks[0].address.remote()])[0]
         num_ranks = len(self._ranks)
         started = [rank.start.remote(i, num_ranks, address) for i, rank in enumerate(self._ranks)]

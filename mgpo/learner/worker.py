@@ -25,6 +25,7 @@ from mgpo.learner.objectives import OBJECTIVES
 from mgpo.learner.optimizer import Optimizer, UpdateReport
 from mgpo.learner.rows import TrainingRow
 from mgpo.learner.setup import LearnerSetup
+from mgpo.tracking.code_version import CodeVersion, code_version
 from mgpo.weight_sync.native import NativeSender
 from mgpo.weight_sync.shared_memory import write_weights
 from mgpo.weight_sync.types import NativeTransfer, WeightManifest
@@ -44,6 +45,10 @@ class LearnerWorker:
         )
         self._dtype: torch.dtype = getattr(torch, setup.dtype)
         torch.set_num_threads(setup.num_threads)
+
+    def code_version(self) -> CodeVersion:
+        """Return which code this rank runs."""
+        return code_version()
 
     def address(self) -> tuple[str, int]:
         """Return this host's address and a free port, for the ranks to meet."""

@@ -20,6 +20,7 @@ from mgpo.cluster import ActorOptions
 from mgpo.config.rollout import RolloutConfig
 from mgpo.rollout.engine import EngineLimits, GenerationRequest
 from mgpo.rollout.metrics import RolloutCounters
+from mgpo.tracking.code_version import refuse_other_code
 from mgpo.types import Completion
 from mgpo.weight_sync.push import check_report
 from mgpo.weight_sync.transport import SentWeights
@@ -80,6 +81,8 @@ class RolloutPool:
         self._killed: set[int] = set()
         self._workers = [self._new_actor(index) for index in range(config.num_workers)]
         self._await_start(self._workers)
+        calls = [worker.code_version.remote() for worker in self._workers]
+        refuse_other_code("rollout engines", self._wait("code versions", calls))
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[Finished]:
         """Yield (index into `requests`, completions) as groups finish, in any order.

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mgpo.rollout.engine import Engine, EngineLimits, GenerationRequest
+from mgpo.tracking.code_version import CodeVersion, code_version
 from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
 
@@ -32,6 +33,10 @@ class RolloutWorker:
     async def start(self) -> None:
         """Load the model."""
         await self._engine.start()
+
+    async def code_version(self) -> CodeVersion:
+        """Return which code this process runs."""
+        return code_version()
 
     async def limits(self, group_size: int) -> EngineLimits:
         """How the engine wants to be fed."""

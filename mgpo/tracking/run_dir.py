@@ -1,6 +1,7 @@
 """The run directory: one process holds it, and it says what was run, from what, and when."""
 
 import logging
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -61,10 +62,12 @@ class RunDir(RunPaths):
     def open(cls, config: StageConfig) -> Self:
         """Make or re-open the folder of a run, and record its configuration and provenance.
 
-        Raises UserError if another process holds it, if `run.resume` forbids what is found, or if
-        the configuration or an input differs in a way that a checkpoint cannot be continued with.
+        Raises UserError if the folder would not outlive a Ray job, if another process holds it, if
+        `run.resume` forbids what is found, or if the configuration or an input differs in a way
+        that a checkpoint cannot be continued with.
         """
         paths = RunPaths(config.run.path)
+        _refuse_passing_folder(paths.path)
         _check_resume(paths, config.run.resume)
         try:
             paths.samples_dir.mkdir(parents=True, exist_ok=True)
@@ -94,6 +97,18 @@ class RunDir(RunPaths):
         store_config(self.config_path, config, changes)
         append_launch(self.provenance_path, launch)
         logger.info("run %s, launch %d", self.path, len(launches) + 1)
+
+
+def _refuse_passing_folder(path: Path) -> None:
+    """The working directory of a Ray job is a copy on one host, which Ray deletes some day."""
+    if any(
+        parent.startswith("session_") and child == "runtime_resources"
+        for parent, child in pairwise(path.parts)
+    ):
+        raise ConfigError(
+            f"run.dir: {path} lies in the copy of the working directory that Ray made for this job "
+            "and deletes later; set run.dir=/absolute/path on storage that all hosts share"
+        )
 
 
 def _check_resume(run: RunPaths, resume: str) -> None:

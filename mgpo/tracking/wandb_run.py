@@ -59,8 +59,12 @@ class WandbRun:
         self._run.log(data)
 
     def finish(self) -> None:
-        """Upload what is left, for a few seconds at most."""
-        self._run.finish()
+        """Upload what is left, for a few seconds at most, and end W&B's process."""
+        try:
+            self._run.finish()
+        finally:
+            # Else W&B does it when Python exits, with a traceback if its process was stopped too.
+            wandb.teardown()
 
 
 def _start(config: StageConfig, paths: RunPaths, run_id: str, mode: Mode | None) -> wandb.Run:

@@ -1,26 +1,15 @@
 """A run that was killed, at any moment, ends as the undisturbed one, to the bit."""
 
-import json
 import signal
 import subprocess
 import sys
 
 import pytest
-from command_runs import environment, make_experiment, run_rl
+from command_runs import environment, make_experiment, run_rl, stable_metrics
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
 STEPS = 10
-RAGGED = (
-    "time/",
-    "rollout/tokens_per_s",
-    "eval/tokens_per_s",
-    "learner/tokens_per_s",
-    "rollout/rss_mib",
-    "learner/rss_mib",
-    "rollout/restarts",
-)
-"""Keys that may differ: times, speeds, memory, and the count of the fault itself."""
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +27,7 @@ def run(folder, name, *overrides, fault=()):
 
 
 def stable(folder, name):
-    """Return the metrics of a run without what may differ."""
-    records = []
-    for line in (folder / name / "metrics.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        records.append({k: v for k, v in record.items() if not k.startswith(RAGGED)})
-    return records
+    return stable_metrics(folder / name)
 
 
 def final_weights(folder, name):

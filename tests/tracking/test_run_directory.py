@@ -15,6 +15,7 @@ from fake_runs import make_run_config, with_resume
 import mgpo
 from mgpo.config.errors import ConfigError, UserError
 from mgpo.config.load import load_config
+from mgpo.tracking.code_version import code_version
 from mgpo.tracking.run_dir import RunDir, RunPaths
 
 _HOLD_THE_LOCK = """
@@ -94,6 +95,16 @@ def test_change_that_breaks_the_continuation_is_refused_and_changes_nothing(
     RunDir.open(config).close()  # the refusal let go of the lock
 
 
+def test_folder_that_ray_deletes_with_a_job_is_refused_and_not_made(tmp_path: Path) -> None:
+    copy = tmp_path / "session_2026-01-31_12-00-00_000000_1" / "runtime_resources" / "files"
+    copy.mkdir(parents=True)
+    config = make_run_config(tmp_path)
+    inside = replace(config, run=replace(config.run, dir=str(copy)))
+    with pytest.raises(ConfigError, match=r"set run.dir=/absolute/path on storage that all hosts"):
+        RunDir.open(inside)
+    assert not list(copy.iterdir())
+
+
 def test_without_a_checkpoint_there_is_no_continuation_to_break(tmp_path: Path) -> None:
     RunDir.open(make_run_config(tmp_path)).close()
     config = make_run_config(tmp_path, seed=1)
@@ -145,6 +156,7 @@ def test_provenance_records_each_launch(tmp_path: Path) -> None:
         "train.jsonl": "87bbc3696d5b1d9b7227c754ed0babf6d3fd290ac082e88adbe1049e25715afa"
     }
     assert launch["code"]["path"] == str(Path(mgpo.__file__).parent)
+    assert launch["code"]["sha256"] == code_version().sha256
     assert launch["versions"]["torch"].startswith("2.")
     assert launch["parent_run"] is None
 
