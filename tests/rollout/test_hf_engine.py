@@ -8,17 +8,13 @@ from dataclasses import replace
 import fakes
 import pytest
 import torch
+from engine_checks import FULL, STOP, VOCAB_SIZE, collect, make_requests, reference_logprobs
 from transformers import AutoModelForCausalLM
 
 from mgpo.config.rollout import RolloutConfig
-from mgpo.rollout.engine import GenerationRequest, SamplingParams
 from mgpo.rollout.hf_engine import HfEngine
 from mgpo.rollout.sampling_math import sample_tokens, uniforms
 from mgpo.weight_sync.shared_memory import write_weights
-
-VOCAB_SIZE = 259
-STOP = 258
-FULL = SamplingParams(temperature=1.0, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=24)
 
 
 @pytest.fixture(scope="module")
@@ -46,33 +42,8 @@ def engine(model_path) -> HfEngine:
     return make_engine(model_path)
 
 
-def make_requests(sampling=FULL, num_samples=6) -> list[GenerationRequest]:
-    return [
-        GenerationRequest(
-            prompt_id=f"p{index}",
-            prompt_token_ids=tuple(range(5, 5 + length)),
-            seeds=tuple(1000 * index + sample for sample in range(num_samples)),
-            sampling=sampling,
-        )
-        for index, length in enumerate((3, 17, 9))
-    ]
-
-
 def generate(engine, requests):
-    async def collect():
-        return {index: done async for index, done in engine.generate("d", requests)}
-
-    return asyncio.run(collect())
-
-
-def reference_logprobs(model, request, completion):
-    """Log-probs by one plain forward pass without cache or padding."""
-    ids = torch.tensor([request.prompt_token_ids + completion.token_ids])
-    with torch.no_grad():
-        logits = model(ids).logits[0, :, :VOCAB_SIZE].float() / request.sampling.temperature
-    start = len(request.prompt_token_ids) - 1
-    targets = torch.tensor(completion.token_ids)
-    return logits[start:-1].log_softmax(-1)[range(len(targets)), targets]
+    return asyncio.run(collect(engine, requests))
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])

