@@ -1,7 +1,7 @@
 """kill -9 of any process of a run, at random moments: the run ends whole, with the same data.
 
-By default the one kind that ends a run, since tests of the parts kill the others; MGPO_KILL_SEEDS=10
-makes ten runs, two of each kind.
+By default the one kind that ends a run, since tests of the parts kill the others;
+MGPO_KILL_SEEDS=10 makes ten runs, two of each kind.
 """
 
 import json
