@@ -24,9 +24,11 @@ class JsonlWriter:
         self._keep_until(-1 if resumed_step is None else resumed_step)
 
     def write(self, step: int, record: Record) -> None:
-        """Append one step; one that is there already, and all after it, are replaced."""
+        """Append one step; one that is there already is completed by the record's values, as an
+        evaluation made up for needs it, and all after it are dropped."""
         if step <= self._last_step:
             self._file.close()
+            record = {**self._read(step), **record}
             self._keep_until(step - 1)
         self._file.write(json.dumps({"step": step, **dict(sorted(record.items()))}) + "\n")
         self._file.flush()
@@ -36,6 +38,12 @@ class JsonlWriter:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def _read(self, step: int) -> Record:
+        for record in map(json.loads, whole_lines(self._path)):
+            if record.pop("step") == step:
+                return dict(record)
+        return {}
 
     def _keep_until(self, step: int) -> None:
         lines = whole_lines(self._path)
