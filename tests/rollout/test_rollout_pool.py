@@ -39,10 +39,13 @@ def make_pool(tmp_path):
             "fake_engines:ScriptedEngine",
             {"folder": str(tmp_path), **engine},
             num_threads=1,
-            options={
-                "num_cpus": 0,
-                "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join([".", "tests"])}},
-            },
+            options=[
+                {
+                    "num_cpus": 0,
+                    "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join([".", "tests"])}},
+                }
+            ]
+            * num_workers,
         )
         pools.append(pool)
         return pool
