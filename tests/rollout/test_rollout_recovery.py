@@ -49,7 +49,7 @@ def make_pool():
     pools = []
 
     def make(engine_path, arguments, **config):
-        config = RolloutConfig(**{"timeout_s": 60.0, **config})
+        config = RolloutConfig(**{"timeout_s": 240.0, **config})
         pools.append(
             RolloutPool(
                 config,
@@ -70,7 +70,7 @@ def make_pool():
 def test_an_engine_ended_by_an_early_stop_comes_back_with_the_pushed_weights(make_pool, tmp_path):
     script = {"folder": str(tmp_path), "fault": "freeze", "faulty_prompt": "p1"}
     pool = make_pool("faulty_engines:NamingEngine", script)
-    pool.take_weights(PublishedFiles(WeightManifest(policy_version=5, buckets=()), 60))
+    pool.take_weights(PublishedFiles(WeightManifest(policy_version=5, buckets=()), 240))
     stream = pool.generate(make_requests(4))
     next(stream)
     stream.close()
@@ -121,7 +121,7 @@ def test_what_is_sampled_survives_a_killed_engine_and_another_number_of_engines(
     fakes.make_model(tmp_path, seed=1)
     fakes.make_model(tmp_path / "pushed", seed=2)
     pushed = AutoModelForCausalLM.from_pretrained(tmp_path / "pushed")
-    manifest = PublishedFiles(write_weights(pushed.named_parameters(), 3, tmp_path, 20_000), 60)
+    manifest = PublishedFiles(write_weights(pushed.named_parameters(), 3, tmp_path, 20_000), 240)
     config = {"max_batch_samples": 4, "max_restarts": 1}
     arguments = {
         "model_path": str(tmp_path),
