@@ -31,7 +31,7 @@ def pack_embeddings(model: nn.Module) -> None:
             module.quant_method.process_weights_after_loading(module)
 
 
-def live_weights(model: nn.Module, *, all_columns: bool = False) -> Iterator[LiveWeight]:
+def live_weights(model: nn.Module) -> Iterator[LiveWeight]:
     """Yield every weight of a model, fused ones apart.
 
     A packed weight is read back by multiplying it with columns of the identity, which is exact:
@@ -48,7 +48,7 @@ def live_weights(model: nn.Module, *, all_columns: bool = False) -> Iterator[Liv
         parent, _, last = path.rpartition(".")
         weight, columns = parameter.detach(), None
         if weight.numel() == 0:
-            columns = None if all_columns else _choose_columns(module.input_size)
+            columns = _choose_columns(module.input_size)
             weight = _read_back(module, module.input_size, columns, dtype)
         elif isinstance(module, VocabParallelEmbedding):
             weight = weight[: module.org_vocab_size]
@@ -80,11 +80,9 @@ def _choose_columns(count: int) -> torch.Tensor:
 
 
 def _read_back(
-    layer: Any, input_size: int, columns: torch.Tensor | None, dtype: torch.dtype
+    layer: Any, input_size: int, columns: torch.Tensor, dtype: torch.dtype
 ) -> torch.Tensor:
     """Return columns of the weight (output size, columns) that a layer multiplies with."""
-    unit_vectors = torch.eye(input_size, dtype=dtype)
-    if columns is not None:
-        unit_vectors = unit_vectors[columns]
+    unit_vectors = nn.functional.one_hot(columns, input_size).to(dtype)
     product: torch.Tensor = layer.quant_method.apply(layer, unit_vectors, None)
     return product.T.contiguous()

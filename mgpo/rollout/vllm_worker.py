@@ -69,14 +69,14 @@ class WorkerExtension:
 
     @torch.no_grad()
     def mgpo_digests(self) -> Digests:
-        """Digest the weights that this worker computes with, by their names in the checkpoint.
+        """Digest the weights on a GPU, where none is packed, by their names in the checkpoint.
 
         With tensor parallelism it holds slices: then these are the whole tensors it was sent.
         """
         if self._holds_slices():
             received, self._received = self._received, {}
             return received
-        weights = live_weights(self.model_runner.get_model(), all_columns=True)
+        weights = live_weights(self.model_runner.get_model())
         return {live.name: tensor_digest(live.values) for live in weights}
 
 
