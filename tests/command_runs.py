@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import fakes
 
@@ -80,7 +81,36 @@ def run_rl(
     )
 
 
-def stable_metrics(run: Path) -> list[dict[str, object]]:
+def stable_metrics(run: Path) -> list[dict[str, Any]]:
     """Return the metrics of a run without what may differ."""
     records = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
     return [{k: v for k, v in record.items() if not k.startswith(RAGGED)} for record in records]
+
+
+class Runs:
+    """Runs of one experiment, by name, in one folder."""
+
+    def __init__(self, folder: Path, experiment: Path):
+        self.folder = folder
+        self.experiment = experiment
+
+    def run(self, name: str, *overrides: str, fault: Sequence[object] = ()) -> int:
+        """Run the command, keep its log, return its exit code."""
+        done = run_rl(self.experiment, name, *overrides, fault=fault)
+        self._log_path(name).write_text(done.stdout + done.stderr)
+        return done.returncode
+
+    def log(self, name: str) -> str:
+        """What the last launch of a run wrote."""
+        return self._log_path(name).read_text()
+
+    def metrics(self, name: str) -> list[dict[str, Any]]:
+        """Metrics of a run without what may differ."""
+        return stable_metrics(self.folder / name)
+
+    def final_weights(self, name: str) -> bytes:
+        """The weights a run ended with."""
+        return (self.folder / name / "final" / "model.safetensors").read_bytes()
+
+    def _log_path(self, name: str) -> Path:
+        return self.folder / f"{name}.log"

@@ -1,14 +1,15 @@
-"""Engines with scripted behaviour for tests of the pool: real objects that follow the protocol."""
+"""Engines with scripted behaviour for tests of the pool: real objects that follow the protocol.
+
+They start in a moment, since they need neither torch nor transformers.
+"""
 
 import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from mgpo.rollout.engine import EngineLimits, GenerationRequest
-from mgpo.rollout.hf_engine import HfEngine
 from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
 
@@ -85,36 +86,3 @@ class ScriptedEngine:
 
     async def close(self) -> None:
         pass
-
-
-class FaultyPushEngine(HfEngine):
-    """A real engine whose weight loading has one planted fault."""
-
-    def __init__(self, *, fault: str, **arguments):
-        super().__init__(**arguments)
-        self._fault = fault
-
-    def _take(self, manifest: WeightManifest) -> LoadReport:
-        if manifest.policy_version == 0:
-            return super()._take(manifest)
-        parameters = dict(self._model.named_parameters())
-        if self._fault.startswith("skip"):
-            self._policy_version = manifest.policy_version
-            if self._fault == "skip_and_lie":
-                return LoadReport(policy_version=manifest.policy_version, digests=manifest.digests)
-            return self._report()
-        if self._fault == "drop_bucket":
-            manifest = replace(manifest, buckets=manifest.buckets[1:])
-        head = parameters["model.embed_tokens.weight"].detach().clone()
-        report = super()._take(manifest)
-        if self._fault == "stale_head":
-            parameters["model.embed_tokens.weight"].data.copy_(head)
-        elif self._fault == "swapped":
-            first = parameters["model.layers.0.mlp.up_proj.weight"].data
-            second = parameters["model.layers.0.mlp.gate_proj.weight"].data
-            kept = first.clone()
-            first.copy_(second)
-            second.copy_(kept)
-        else:
-            return report
-        return self._report()

@@ -1,6 +1,5 @@
 """Scripted engines with one rare fault each, for tests of the pool's recovery."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -8,7 +7,6 @@ from dataclasses import replace
 from fake_engines import ScriptedEngine
 
 from mgpo.rollout.engine import GenerationRequest
-from mgpo.rollout.hf_engine import HfEngine
 from mgpo.types import Completion
 
 Groups = AsyncIterator[tuple[int, tuple[Completion, ...]]]
@@ -45,12 +43,3 @@ class BadStartEngine(ScriptedEngine):
             os._exit(1)
         async for group in super().generate(dispatch_id, requests):
             yield group
-
-
-class SlowHfEngine(HfEngine):
-    """A real engine that hands its groups out slowly, so that it can be killed among them."""
-
-    async def generate(self, dispatch_id: str, requests: Sequence[GenerationRequest]) -> Groups:
-        async for group in super().generate(dispatch_id, requests):
-            yield group
-            await asyncio.sleep(0.3)

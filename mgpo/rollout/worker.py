@@ -23,10 +23,9 @@ class RolloutWorker:
     def __init__(
         self, engine_path: str, engine_arguments: dict[str, Any], num_threads: int
     ) -> None:
-        import torch
-
-        torch.set_num_threads(num_threads)
-        os.environ["OMP_NUM_THREADS"] = str(num_threads)  # of processes the engine starts
+        # Torch reads it, which the engine's module is the first to import, and the processes that
+        # the engine starts.
+        os.environ["OMP_NUM_THREADS"] = str(num_threads)
         module, _, name = engine_path.partition(":")
         self._engine: Engine = getattr(importlib.import_module(module), name)(**engine_arguments)
 

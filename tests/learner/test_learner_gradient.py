@@ -3,7 +3,6 @@ micro-batches."""
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import fakes
 import pytest
@@ -48,53 +47,75 @@ def make_rows(count: int, seed: int = 0) -> list[TrainingRow]:
     return rows
 
 
-@contextmanager
-def probes(model_path, num_ranks: int, **learner) -> Iterator[list]:
-    import ray
+class Ranks:
+    """Learner ranks that return gradients; started once for all tests that ask for the same."""
 
-    from mgpo.learner.worker import LearnerWorker
+    def __init__(self, model_path) -> None:
+        self._model_path = model_path
+        self._started: dict[str, list] = {}
 
-    class GradientProbe(LearnerWorker):
-        def gradients(self, microbatches, denominator):
-            self.accumulate(microbatches, "policy", denominator)
-            return {
-                name: parameter.grad.full_tensor() / denominator
-                for name, parameter in self._model.causal_lm.named_parameters()
-            }
+    def gradient(self, rows, *, num_ranks=1, max_tokens=10_000, **learner):
+        import ray
 
-    setup = LearnerSetup(
-        learner=LearnerConfig(num_ranks=num_ranks, **learner),
-        dtype="float32",
-        algorithm=AlgorithmConfig(),
-        model_source=str(model_path),
-        vocab_size=VOCAB_SIZE,
-        temperature=TEMPERATURE,
-        device="cpu",
-        shares_device=False,
-        num_threads=1,
-    )
-    actor = ray.remote(GradientProbe).options(num_cpus=0)
-    ranks = [actor.remote(setup) for _ in range(num_ranks)]
-    try:
-        address = ray.get(ranks[0].address.remote())
-        ray.get([rank.start.remote(i, num_ranks, address) for i, rank in enumerate(ranks)])
-        yield ranks
-    finally:
-        for rank in ranks:
-            ray.kill(rank)
-
-
-def gradient(model_path, rows, *, num_ranks=1, max_tokens=10_000, **learner):
-    import ray
-
-    plan = plan_microbatches([len(row.token_ids) for row in rows], max_tokens, num_ranks)
-    denominator = batch_denominator([row.num_trained_tokens for row in rows], AlgorithmConfig())
-    with probes(model_path, num_ranks, **learner) as ranks:
+        plan = plan_microbatches([len(row.token_ids) for row in rows], max_tokens, num_ranks)
+        denominator = batch_denominator([row.num_trained_tokens for row in rows], AlgorithmConfig())
         calls = [
             rank.gradients.remote([[rows[i] for i in batch] for batch in batches], denominator)
-            for rank, batches in zip(ranks, plan, strict=True)
+            for rank, batches in zip(self._ranks(num_ranks, learner), plan, strict=True)
         ]
         return ray.get(calls, timeout=120)[0]
+
+    def _ranks(self, num_ranks: int, learner: dict) -> list:
+        key = repr((num_ranks, learner))
+        if key not in self._started:
+            self._started[key] = self._start(LearnerConfig(num_ranks=num_ranks, **learner))
+        return self._started[key]
+
+    def _start(self, learner: LearnerConfig) -> list:
+        import ray
+
+        from mgpo.learner.worker import LearnerWorker
+
+        class GradientProbe(LearnerWorker):
+            def gradients(self, microbatches, denominator):
+                causal_lm = self._model.causal_lm
+                causal_lm.zero_grad()
+                self.accumulate(microbatches, "policy", denominator)
+                return {
+                    name: parameter.grad.full_tensor() / denominator
+                    for name, parameter in causal_lm.named_parameters()
+                }
+
+        setup = LearnerSetup(
+            learner=learner,
+            dtype="float32",
+            algorithm=AlgorithmConfig(),
+            model_source=str(self._model_path),
+            vocab_size=VOCAB_SIZE,
+            temperature=TEMPERATURE,
+            device="cpu",
+            shares_device=False,
+            num_threads=1,
+        )
+        actor = ray.remote(GradientProbe).options(num_cpus=0)
+        ranks = [actor.remote(setup) for _ in range(learner.num_ranks)]
+        address = ray.get(ranks[0].address.remote())
+        ray.get([rank.start.remote(i, len(ranks), address) for i, rank in enumerate(ranks)])
+        return ranks
+
+    def close(self) -> None:
+        import ray
+
+        for ranks in self._started.values():
+            for rank in ranks:
+                ray.kill(rank)
+
+
+@pytest.fixture(scope="module")
+def ranks(ray_cluster, model_path) -> Iterator[Ranks]:
+    ranks = Ranks(model_path)
+    yield ranks
+    ranks.close()
 
 
 def slow_gradient(model_path, rows):
@@ -119,59 +140,64 @@ def assert_close(got, expected):
         assert difference <= 1e-5, name
 
 
-@pytest.mark.usefixtures("ray_cluster")
-class TestGradient:
-    def test_packed_batch_equals_one_sample_at_a_time(self, model_path):
-        rows = make_rows(13)
-        assert_close(gradient(model_path, rows), slow_gradient(model_path, rows))
+def test_packed_batch_equals_one_sample_at_a_time(ranks, model_path):
+    rows = make_rows(13)
+    assert_close(ranks.gradient(rows), slow_gradient(model_path, rows))
 
-    @pytest.mark.parametrize("max_tokens", [80, 150, 400])
-    def test_microbatch_budget_changes_nothing(self, model_path, max_tokens):
-        rows = make_rows(13)
-        got = gradient(model_path, rows, max_tokens=max_tokens)
-        assert_close(got, slow_gradient(model_path, rows))
 
-    def test_two_ranks_equal_one(self, model_path):
-        rows = make_rows(13)
-        got = gradient(model_path, rows, num_ranks=2, max_tokens=150)
-        assert_close(got, slow_gradient(model_path, rows))
+@pytest.mark.parametrize("max_tokens", [80, 150, 400])
+def test_microbatch_budget_changes_nothing(ranks, model_path, max_tokens):
+    rows = make_rows(13)
+    got = ranks.gradient(rows, max_tokens=max_tokens)
+    assert_close(got, slow_gradient(model_path, rows))
 
-    def test_three_samples_on_two_ranks_equal_one_rank(self, model_path):
-        rows = make_rows(3, seed=5)
-        got = gradient(model_path, rows, num_ranks=2, max_tokens=80)
-        assert_close(got, slow_gradient(model_path, rows))
 
-    def test_chunked_head_and_checkpointing_change_nothing(self, model_path):
-        rows = make_rows(13)
-        got = gradient(model_path, rows, head_chunk_tokens=7, activation_checkpointing=True)
-        assert_close(got, slow_gradient(model_path, rows))
+def test_two_ranks_equal_one(ranks, model_path):
+    rows = make_rows(13)
+    got = ranks.gradient(rows, num_ranks=2, max_tokens=150)
+    assert_close(got, slow_gradient(model_path, rows))
 
-    def test_order_of_rows_changes_nothing(self, model_path):
-        rows = make_rows(13)
-        assert_close(gradient(model_path, rows[::-1]), slow_gradient(model_path, rows))
 
-    @pytest.mark.parametrize("num_ranks", [1, 2])
-    def test_flat_groups_alone_give_no_gradient(self, model_path, num_ranks):
-        flat = [
-            TrainingRow(
-                token_ids=row.token_ids,
-                prompt_len=row.prompt_len,
-                rollout_logprobs=row.rollout_logprobs,
-                advantage=0.0,
-            )
-            for row in make_rows(3)
-        ]
-        got = gradient(model_path, flat, num_ranks=num_ranks)
-        assert all(float(value.abs().max()) == 0.0 for value in got.values())
+def test_three_samples_on_two_ranks_equal_one_rank(ranks, model_path):
+    rows = make_rows(3, seed=5)
+    got = ranks.gradient(rows, num_ranks=2, max_tokens=80)
+    assert_close(got, slow_gradient(model_path, rows))
 
-    def test_flat_groups_still_count_in_the_denominator(self, model_path):
-        rows = make_rows(4)
-        flat = TrainingRow(
-            token_ids=rows[0].token_ids,
-            prompt_len=rows[0].prompt_len,
-            rollout_logprobs=rows[0].rollout_logprobs,
+
+def test_chunked_head_and_checkpointing_change_nothing(ranks, model_path):
+    rows = make_rows(13)
+    got = ranks.gradient(rows, head_chunk_tokens=7, activation_checkpointing=True)
+    assert_close(got, slow_gradient(model_path, rows))
+
+
+def test_order_of_rows_changes_nothing(ranks, model_path):
+    rows = make_rows(13)
+    assert_close(ranks.gradient(rows[::-1]), slow_gradient(model_path, rows))
+
+
+@pytest.mark.parametrize("num_ranks", [1, 2])
+def test_flat_groups_alone_give_no_gradient(ranks, num_ranks):
+    flat = [
+        TrainingRow(
+            token_ids=row.token_ids,
+            prompt_len=row.prompt_len,
+            rollout_logprobs=row.rollout_logprobs,
             advantage=0.0,
         )
-        alone = gradient(model_path, rows)
-        diluted = gradient(model_path, [*rows, flat, flat, flat, flat])
-        assert_close(diluted, {name: value / 2 for name, value in alone.items()})
+        for row in make_rows(3)
+    ]
+    got = ranks.gradient(flat, num_ranks=num_ranks)
+    assert all(float(value.abs().max()) == 0.0 for value in got.values())
+
+
+def test_flat_groups_still_count_in_the_denominator(ranks):
+    rows = make_rows(4)
+    flat = TrainingRow(
+        token_ids=rows[0].token_ids,
+        prompt_len=rows[0].prompt_len,
+        rollout_logprobs=rows[0].rollout_logprobs,
+        advantage=0.0,
+    )
+    alone = ranks.gradient(rows)
+    diluted = ranks.gradient([*rows, flat, flat, flat, flat])
+    assert_close(diluted, {name: value / 2 for name, value in alone.items()})

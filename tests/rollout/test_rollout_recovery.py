@@ -137,7 +137,7 @@ def test_what_is_sampled_survives_a_killed_engine_and_another_number_of_engines(
     expected = dict(undisturbed.generate(requests))
     assert {done.policy_version for done in expected[0]} == {3}
 
-    pool = make_pool("faulty_engines:SlowHfEngine", arguments, num_workers=2, **config)
+    pool = make_pool("faulty_hf_engines:SlowHfEngine", arguments, num_workers=2, **config)
     pool.take_weights(manifest)
     victim = pool.worker_pids()[0]
     stream = pool.generate(requests)
