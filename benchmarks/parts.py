@@ -23,6 +23,7 @@ from mgpo.config.learner import LearnerConfig
 from mgpo.config.rollout import RolloutConfig
 from mgpo.learner.pool import LearnerPool
 from mgpo.learner.setup import LearnerSetup
+from mgpo.rollout.engine import EngineSetup
 from mgpo.rollout.engines import ENGINES
 from mgpo.rollout.pool import RolloutPool
 from mgpo.types import Prompt
@@ -79,18 +80,18 @@ class Model:
         vocab_size = min(len(tokenizer), AutoConfig.from_pretrained(path).vocab_size)
         return cls(path=path, dtype=dtype, tokenizer=tokenizer, vocab_size=vocab_size)
 
-    def engine_arguments(
+    def engine_setup(
         self, config: RolloutConfig, stop_token_ids: Collection[int] = ()
-    ) -> dict[str, Any]:
-        """Arguments of an engine's class; without stop ids every completion has its full length."""
-        return {
-            "model_path": str(self.path),
-            "dtype": self.dtype,
-            "device": "cpu",
-            "config": config,
-            "vocab_size": self.vocab_size,
-            "stop_token_ids": tuple(stop_token_ids),
-        }
+    ) -> EngineSetup:
+        """What an engine starts with; without stop ids every completion has its full length."""
+        return EngineSetup(
+            model_path=str(self.path),
+            dtype=self.dtype,
+            device="cpu",
+            config=config,
+            vocab_size=self.vocab_size,
+            stop_token_ids=tuple(stop_token_ids),
+        )
 
     def prompts(self, count: int, file: Path | None) -> list[Prompt]:
         """The first prompts of a JSONL file (field `prompt`), or generated arithmetic problems."""
@@ -119,13 +120,13 @@ def start_rollouts(
     placement: Placement,
     engine: str,
     config: RolloutConfig,
-    arguments: dict[str, Any],
+    setup: EngineSetup,
 ) -> RolloutPool:
     """Start a pool of one engine that ends with the stack."""
     pool = RolloutPool(
         config,
         ENGINES[engine],
-        arguments,
+        setup,
         num_threads=placement.rollout_threads,
         options=placement.rollout_options,
     )

@@ -34,7 +34,7 @@ from parts import Model, report_ratio, rest, settle_environment, start_rollouts
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.rollout import RolloutConfig
-from mgpo.rollout.engine import GenerationRequest, SamplingParams
+from mgpo.rollout.engine import EngineSetup, GenerationRequest, SamplingParams
 from mgpo.rollout.hf_engine import HfEngine
 from mgpo.rollout.pool import RolloutPool
 from mgpo.rollout.vllm_engine import VllmEngine, vllm_environment
@@ -68,13 +68,13 @@ def _measure(args: argparse.Namespace, model: Model, placement: Placement, in_fl
         cpu_kv_cache_gib=args.cpu_kv_cache_gib,
     )
     stop_ids = (model.tokenizer.eos_token_id,) if args.engine == "hf" else ()
-    arguments = model.engine_arguments(config, stop_ids)
+    setup = model.engine_setup(config, stop_ids)
     requests = _requests(args)
     with ExitStack() as stack:
-        pool = start_rollouts(stack, placement, args.engine, config, arguments)
-        bare: _Side = BareHf(arguments)
+        pool = start_rollouts(stack, placement, args.engine, config, setup)
+        bare: _Side = BareHf(setup)
         if args.engine == "vllm":
-            bare = BareVllm(arguments, placement.rollout_threads)
+            bare = BareVllm(setup, placement.rollout_threads)
         stack.callback(bare.close)
         sides = {"engine": bare, "pool": _PoolSide(pool)}
         counts = {name: side.generate(requests) for name, side in sides.items()}  # the warm-up
@@ -123,8 +123,8 @@ class _PoolSide:
 class BareHf:
     """The `hf` engine without pool or actor."""
 
-    def __init__(self, arguments: dict[str, Any]) -> None:
-        self._engine = HfEngine(**arguments)
+    def __init__(self, setup: EngineSetup) -> None:
+        self._engine = HfEngine(setup)
         asyncio.run(self._engine.start())
 
     def generate(self, requests: Sequence[GenerationRequest]) -> int:
@@ -147,13 +147,13 @@ class BareHf:
 class BareVllm:
     """vLLM as anyone would use it, with the arguments and environment that our engine gives it."""
 
-    def __init__(self, arguments: dict[str, Any], num_threads: int) -> None:
+    def __init__(self, setup: EngineSetup, num_threads: int) -> None:
         os.environ.update(vllm_environment("cpu"), OMP_NUM_THREADS=str(num_threads))
         # Only now: vLLM reads its environment when it is imported.
         from vllm import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
 
-        self._ours = VllmEngine(**arguments)  # not started: it says what vLLM is given
+        self._ours = VllmEngine(setup)  # not started: it says what vLLM is given
         self._names = count()
         # One loop for all runs: vLLM's client is bound to it, and rests while it does not run.
         self._runner = asyncio.Runner()

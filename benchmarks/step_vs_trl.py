@@ -208,8 +208,8 @@ class _OurSide:
             max_tokens_per_microbatch=args.microbatch_tokens, lr=args.lr, warmup_steps=0
         )
         self._learner = start_learner(stack, placement, model, learner_config)
-        arguments = model.engine_arguments(config)
-        self._rollouts = start_rollouts(stack, placement, "vllm", config, arguments)
+        setup = model.engine_setup(config)
+        self._rollouts = start_rollouts(stack, placement, "vllm", config, setup)
         self._sync = WeightSync(
             sync,
             SharedMemoryTransport(sync, self._learner, folder, config.timeout_s),

@@ -81,8 +81,8 @@ class _Push:
         config = RolloutConfig(max_batch_samples=8, cpu_kv_cache_gib=args.cpu_kv_cache_gib)
         sync = WeightSyncConfig()
         learner = start_learner(stack, placement, model, LearnerConfig())
-        arguments = model.engine_arguments(config)
-        rollouts = start_rollouts(stack, placement, args.engine, config, arguments)
+        setup = model.engine_setup(config)
+        rollouts = start_rollouts(stack, placement, args.engine, config, setup)
         self._clock = _Clock()
         transport = SharedMemoryTransport(sync, learner, folder, config.timeout_s)
         self._sync = WeightSync(

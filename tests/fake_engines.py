@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from mgpo.rollout.engine import EngineLimits, GenerationRequest
@@ -14,16 +15,24 @@ from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
 
 
+@dataclass(frozen=True)
+class Script:
+    """What a scripted engine is set up with."""
+
+    folder: str
+    fault: str = "none"
+    faulty_prompt: str = ""
+    delay_s: float = 0.0
+
+
 class ScriptedEngine:
     """Answers each seed with one token; misbehaves once per marker file, on one prompt."""
 
-    def __init__(
-        self, folder: str, fault: str = "none", faulty_prompt: str = "", delay_s: float = 0.0
-    ):
-        self._folder = Path(folder)
-        self._fault = fault
-        self._faulty_prompt = faulty_prompt
-        self._delay_s = delay_s
+    def __init__(self, script: Script) -> None:
+        self._folder = Path(script.folder)
+        self._fault = script.fault
+        self._faulty_prompt = script.faulty_prompt
+        self._delay_s = script.delay_s
         self._aborted: set[str] = set()
         self._policy_version = 0
 

@@ -13,6 +13,7 @@ from mgpo.config.rollout import RolloutConfig
 from mgpo.config.weight_sync import WeightSyncConfig
 from mgpo.learner.pool import LearnerPool
 from mgpo.learner.setup import LearnerSetup
+from mgpo.rollout.engine import EngineSetup
 from mgpo.rollout.pool import RolloutPool
 from mgpo.weight_sync.push import WeightSync
 from mgpo.weight_sync.transport import SharedMemoryTransport
@@ -45,16 +46,18 @@ class Pushes:
             num_threads=1,
         )
         rollout = RolloutConfig(temperature=0.7, cpu_kv_cache_gib=0.25, max_restarts=1)
-        arguments = {
-            "model_path": str(folder),
-            "dtype": "float32",
-            "device": "cpu",
-            "config": rollout,
-            "vocab_size": VOCAB_SIZE,
-            "stop_token_ids": [258],
-        }
+        engine_setup = EngineSetup(
+            model_path=str(folder),
+            dtype="float32",
+            device="cpu",
+            config=rollout,
+            vocab_size=VOCAB_SIZE,
+            stop_token_ids=[258],
+        )
         self.learner = LearnerPool(setup, total_updates=100, options=[options])
-        self.pool = RolloutPool(rollout, engine_path, arguments, num_threads=1, options=[options])
+        self.pool = RolloutPool(
+            rollout, engine_path, engine_setup, num_threads=1, options=[options]
+        )
         config = WeightSyncConfig(bucket_mib=1)
         transport = SharedMemoryTransport(config, self.learner, folder, 60)
         self.sync = WeightSync(config, transport, self.learner, self.pool, [CANARY], "float32")

@@ -1,11 +1,28 @@
 """What a generation engine must be able to do; the worker and the pool know no more than this."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+from mgpo.config.rollout import RolloutConfig
 from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineSetup:
+    """All an engine needs to start."""
+
+    model_path: str
+    dtype: str
+    """The compute type, e.g. bfloat16."""
+    device: Literal["cpu", "cuda"]
+    config: RolloutConfig
+    vocab_size: int
+    """Of the tokenizer; ids beyond are never sampled."""
+    stop_token_ids: Collection[int]
+    shares_device: bool = False
+    """A learner computes on the same GPU, so memory must be given back between turns."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
-from mgpo.config.rollout import RolloutConfig
 from mgpo.rollout.completions import check_fits, decode_texts
 from mgpo.rollout.decoding import DecodedRow, Decoder, split_into_batches
-from mgpo.rollout.engine import EngineLimits, GenerationRequest
+from mgpo.rollout.engine import EngineLimits, EngineSetup, GenerationRequest
 from mgpo.rollout.kv_cache import ENGINE_SDPA
 from mgpo.types import Completion
 from mgpo.weight_sync.digest import tensor_digest
@@ -28,24 +27,9 @@ class HfEngine:
     """Implements `Engine` on AutoModelForCausalLM. Deterministic: same dispatch, same
     completions."""
 
-    def __init__(
-        self,
-        *,
-        model_path: str,
-        dtype: str,
-        device: str,
-        config: RolloutConfig,
-        vocab_size: int,
-        stop_token_ids: Collection[int],
-        shares_device: bool = False,
-    ) -> None:
-        self._path = model_path
-        self._dtype: torch.dtype = getattr(torch, dtype)
-        self._device = torch.device(device)
-        self._config = config
-        self._vocab_size = vocab_size
-        self._stop_token_ids = sorted(stop_token_ids)
-        self._shares_device = shares_device
+    def __init__(self, setup: EngineSetup) -> None:
+        self._setup = setup
+        self._device = torch.device(setup.device)
         self._policy_version = 0
         self._running: set[str] = set()
         self._aborted: set[str] = set()
@@ -57,22 +41,24 @@ class HfEngine:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._load)
 
     def _load(self) -> None:
-        self._tokenizer = AutoTokenizer.from_pretrained(self._path)
+        self._tokenizer = AutoTokenizer.from_pretrained(self._setup.model_path)
         model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
-            self._path, dtype=self._dtype, attn_implementation=ENGINE_SDPA
+            self._setup.model_path,
+            dtype=getattr(torch, self._setup.dtype),
+            attn_implementation=ENGINE_SDPA,
         )
         self._model = torch.nn.Module.to(model, self._device).eval()
-        native = AutoConfig.from_pretrained(self._path).max_position_embeddings
-        self._max_model_len = self._config.max_model_len or native
+        native = AutoConfig.from_pretrained(self._setup.model_path).max_position_embeddings
+        self._max_model_len = self._setup.config.max_model_len or native
         self._decoder = Decoder(
             self._model,
-            vocab_size=self._vocab_size,
-            stop_token_ids=self._stop_token_ids,
+            vocab_size=self._setup.vocab_size,
+            stop_token_ids=sorted(self._setup.stop_token_ids),
         )
 
     def limits(self, group_size: int) -> EngineLimits:
         """As many whole groups as fit into a batch, one batch at a time."""
-        fitting = max(1, self._config.max_batch_samples // group_size)
+        fitting = max(1, self._setup.config.max_batch_samples // group_size)
         return EngineLimits(requests_per_dispatch=fitting, max_dispatches=1)
 
     async def generate(
@@ -90,7 +76,7 @@ class HfEngine:
                 for group in self._groups(requests, lambda: dispatch_id in self._aborted):
                     loop.call_soon_threadsafe(finished.put_nowait, group)
             finally:
-                if self._shares_device:
+                if self._setup.shares_device:
                     torch.cuda.empty_cache()
                 loop.call_soon_threadsafe(finished.put_nowait, None)
 
@@ -110,7 +96,7 @@ class HfEngine:
     ) -> Iterator[Finished]:
         """Decode batch after batch; a group is finished with the last part of its seeds."""
         rows_of: list[list[DecodedRow]] = [[] for _ in requests]
-        for batch in split_into_batches(requests, self._config.max_batch_samples):
+        for batch in split_into_batches(requests, self._setup.config.max_batch_samples):
             parts = [part for _, part in batch]
             for position, rows in self._decoder.decode(parts, is_aborted):
                 index = batch[position][0]

@@ -18,7 +18,7 @@ import ray
 
 from mgpo.cluster import ActorOptions
 from mgpo.config.rollout import RolloutConfig
-from mgpo.rollout.engine import EngineLimits, GenerationRequest
+from mgpo.rollout.engine import EngineLimits, EngineSetup, GenerationRequest
 from mgpo.rollout.metrics import RolloutCounters
 from mgpo.tracking.code_version import refuse_other_code
 from mgpo.types import Completion
@@ -64,14 +64,14 @@ class RolloutPool:
         self,
         config: RolloutConfig,
         engine_path: str,
-        engine_arguments: dict[str, Any],
+        engine_setup: EngineSetup,
         *,
         num_threads: int,
         options: Sequence[ActorOptions],
         shares_device: bool = False,
     ) -> None:
         self._config = config
-        self._spec = (engine_path, engine_arguments, num_threads)
+        self._spec = (engine_path, engine_setup, num_threads)
         self._options = options
         self._shares_device = shares_device
         self._weights: SentWeights | None = None

@@ -5,14 +5,13 @@ import logging
 import os
 import secrets
 import sysconfig
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Sequence
 from ctypes.util import find_library
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mgpo.config.rollout import RolloutConfig
 from mgpo.rollout.completions import check_fits, decode_texts
-from mgpo.rollout.engine import EngineLimits, GenerationRequest
+from mgpo.rollout.engine import EngineLimits, EngineSetup, GenerationRequest
 from mgpo.rollout.reaper import Reaper
 from mgpo.types import Completion, FinishReason
 from mgpo.weight_sync.types import LoadReport, WeightManifest
@@ -39,25 +38,8 @@ class VllmEngine:
     """Implements `Engine`. vLLM's engine core and its workers are processes of their own; all of
     them end with this one."""
 
-    def __init__(
-        self,
-        *,
-        model_path: str,
-        dtype: str,
-        device: str,
-        config: RolloutConfig,
-        vocab_size: int,
-        stop_token_ids: Collection[int],
-        shares_device: bool = False,
-    ) -> None:
-        self._path = model_path
-        self._dtype = dtype
-        self._device = device
-        self._config = config
-        self._vocab_size = vocab_size
-        self._stop_token_ids = sorted(stop_token_ids)
-        self._shares_device = shares_device
-        self._can_sleep = shares_device and device == "cuda"
+    def __init__(self, setup: EngineSetup) -> None:
+        self._setup = setup
         self._is_asleep = False
         self._policy_version = 0
         self._running: dict[str, list[str]] = {}
@@ -65,34 +47,34 @@ class VllmEngine:
     async def start(self) -> None:
         """Start vLLM's processes and load the model."""
         self._reaper = Reaper()
-        os.environ.update(vllm_environment(self._device))
+        os.environ.update(vllm_environment(self._setup.device))
         # Only now: vLLM reads its environment when it is imported.
         from transformers import AutoTokenizer
         from vllm import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
 
-        self._tokenizer = AutoTokenizer.from_pretrained(self._path)
+        self._tokenizer = AutoTokenizer.from_pretrained(self._setup.model_path)
         self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self.engine_arguments()))
         self._max_model_len = self._llm.model_config.max_model_len
-        await self._call_workers("mgpo_prepare", self._vocab_size)
+        await self._call_workers("mgpo_prepare", self._setup.vocab_size)
 
     def engine_arguments(self) -> dict[str, Any]:
         """Return what vLLM's engine is started with."""
-        config = self._config
+        config = self._setup.config
         memory: dict[str, Any] = {"kv_cache_memory_bytes": int(config.cpu_kv_cache_gib * _GIB)}
-        if self._device != "cpu":
-            default = _SHARED_UTILIZATION if self._shares_device else _OWN_UTILIZATION
+        if self._setup.device != "cpu":
+            default = _SHARED_UTILIZATION if self._setup.shares_device else _OWN_UTILIZATION
             memory = {"gpu_memory_utilization": config.gpu_memory_utilization or default}
         return {
-            "model": self._path,
-            "dtype": self._dtype,
+            "model": self._setup.model_path,
+            "dtype": self._setup.dtype,
             "max_model_len": config.max_model_len,
             "max_num_seqs": config.max_batch_samples,
             "tensor_parallel_size": config.tensor_parallel_size,
             "enable_prefix_caching": True,
             # Nothing is compiled on a CPU: it wins nothing there, and costs minutes.
-            "enforce_eager": self._device == "cpu",
-            "enable_sleep_mode": self._can_sleep,
+            "enforce_eager": self._setup.device == "cpu",
+            "enable_sleep_mode": self._setup.shares_device,
             "weight_transfer_config": self._weight_transfer(),
             # Of the distribution that is sampled from, temperature and mask included.
             "logprobs_mode": "processed_logprobs",
@@ -107,17 +89,17 @@ class VllmEngine:
         }
 
     def _weight_transfer(self) -> Any:
-        if self._device == "cpu":
+        if self._setup.device == "cpu":
             return None
         from vllm.config import WeightTransferConfig
 
-        return WeightTransferConfig(backend="ipc" if self._shares_device else "nccl")
+        return WeightTransferConfig(backend="ipc" if self._setup.shares_device else "nccl")
 
     def limits(self, group_size: int) -> EngineLimits:
         """One group at a time, as many as fill a batch, and one more waiting in the engine."""
         return EngineLimits(
             requests_per_dispatch=1,
-            max_dispatches=-(-self._config.max_batch_samples // group_size) + 1,
+            max_dispatches=-(-self._setup.config.max_batch_samples // group_size) + 1,
         )
 
     async def generate(
@@ -182,11 +164,11 @@ class VllmEngine:
             frequency_penalty=0.0,
             repetition_penalty=1.0,
             # A generator per request is slow; without one the engine's own is used.
-            seed=seed % 2**63 if self._config.deterministic else None,
+            seed=seed % 2**63 if self._setup.config.deterministic else None,
             max_tokens=ours.max_completion_tokens,
             min_tokens=0,
             # All stop ids are ours; what the model folder calls the end is among them.
-            stop_token_ids=self._stop_token_ids,
+            stop_token_ids=sorted(self._setup.stop_token_ids),
             ignore_eos=True,
             logprobs=0,  # of the sampled id only
             flat_logprobs=True,
@@ -253,7 +235,7 @@ class VllmEngine:
 
     async def sleep(self) -> None:
         """Give the shared GPU's memory to the learner: weights move to the host, caches go."""
-        if self._can_sleep and not self._is_asleep:
+        if self._setup.shares_device and not self._is_asleep:
             await self._llm.sleep(level=1)
             self._is_asleep = True
 

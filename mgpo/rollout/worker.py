@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mgpo.rollout.engine import Engine, EngineLimits, GenerationRequest
+from mgpo.rollout.engine import Engine, EngineLimits, EngineSetup, GenerationRequest
 from mgpo.tracking.code_version import CodeVersion, code_version
 from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
@@ -20,14 +20,12 @@ logger = logging.getLogger(__name__)
 class RolloutWorker:
     """Async actor around an Engine; a broken engine ends the process, so that no corpse answers."""
 
-    def __init__(
-        self, engine_path: str, engine_arguments: dict[str, Any], num_threads: int
-    ) -> None:
+    def __init__(self, engine_path: str, setup: EngineSetup, num_threads: int) -> None:
         # Torch reads it, which the engine's module is the first to import, and the processes that
         # the engine starts.
         os.environ["OMP_NUM_THREADS"] = str(num_threads)
         module, _, name = engine_path.partition(":")
-        self._engine: Engine = getattr(importlib.import_module(module), name)(**engine_arguments)
+        self._engine: Engine = getattr(importlib.import_module(module), name)(setup)
 
     async def start(self) -> None:
         """Load the model."""

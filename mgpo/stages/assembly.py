@@ -13,6 +13,7 @@ from mgpo.data.inputs import StageInputs
 from mgpo.learner.checkpoint import CheckpointStore, TrainState
 from mgpo.learner.pool import LearnerPool
 from mgpo.learner.setup import LearnerSetup
+from mgpo.rollout.engine import EngineSetup
 from mgpo.rollout.engines import ENGINES, resolve_engine
 from mgpo.rollout.pool import RolloutPool
 from mgpo.stages.interruption import Interruption
@@ -156,19 +157,19 @@ def _transport(
 def _rollouts(
     config: StageConfig, inputs: StageInputs, placement: Placement, engine: str
 ) -> RolloutPool:
-    arguments = {
-        "model_path": config.model.source,
-        "dtype": config.model.dtype,
-        "device": placement.device,
-        "config": config.rollout,
-        "vocab_size": inputs.encoder.vocab_size,
-        "stop_token_ids": inputs.encoder.stop_token_ids,
-        "shares_device": placement.is_shared,
-    }
+    setup = EngineSetup(
+        model_path=config.model.source,
+        dtype=config.model.dtype,
+        device=placement.device,
+        config=config.rollout,
+        vocab_size=inputs.encoder.vocab_size,
+        stop_token_ids=inputs.encoder.stop_token_ids,
+        shares_device=placement.is_shared,
+    )
     return RolloutPool(
         config.rollout,
         engine,
-        arguments,
+        setup,
         num_threads=placement.rollout_threads,
         options=placement.rollout_options,
         shares_device=placement.is_shared,

@@ -8,7 +8,7 @@ import pytest
 
 from mgpo.config.rollout import RolloutConfig
 from mgpo.rollout.decoding import split_into_batches
-from mgpo.rollout.engine import GenerationRequest, SamplingParams
+from mgpo.rollout.engine import EngineSetup, GenerationRequest, SamplingParams
 from mgpo.rollout.hf_engine import HfEngine
 
 FULL = SamplingParams(temperature=1.0, top_p=1.0, top_k=-1, min_p=0.0, max_completion_tokens=6)
@@ -31,12 +31,14 @@ def make_engine(tmp_path_factory):
 
     def make(max_batch_samples):
         engine = HfEngine(
-            model_path=str(path),
-            dtype="float32",
-            device="cpu",
-            config=RolloutConfig(max_batch_samples=max_batch_samples),
-            vocab_size=259,
-            stop_token_ids={258},
+            EngineSetup(
+                model_path=str(path),
+                dtype="float32",
+                device="cpu",
+                config=RolloutConfig(max_batch_samples=max_batch_samples),
+                vocab_size=259,
+                stop_token_ids={258},
+            )
         )
         asyncio.run(engine.start())
         return engine

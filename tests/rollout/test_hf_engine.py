@@ -12,6 +12,7 @@ from engine_checks import FULL, STOP, VOCAB_SIZE, collect, make_requests, refere
 from transformers import AutoModelForCausalLM
 
 from mgpo.config.rollout import RolloutConfig
+from mgpo.rollout.engine import EngineSetup
 from mgpo.rollout.hf_engine import HfEngine
 from mgpo.rollout.sampling_math import sample_tokens, uniforms
 from mgpo.weight_sync.shared_memory import write_weights
@@ -26,12 +27,14 @@ def model_path(tmp_path_factory):
 
 def make_engine(path, **config) -> HfEngine:
     engine = HfEngine(
-        model_path=str(path),
-        dtype="float32",
-        device="cpu",
-        config=RolloutConfig(**config),
-        vocab_size=VOCAB_SIZE,
-        stop_token_ids={STOP},
+        EngineSetup(
+            model_path=str(path),
+            dtype="float32",
+            device="cpu",
+            config=RolloutConfig(**config),
+            vocab_size=VOCAB_SIZE,
+            stop_token_ids={STOP},
+        )
     )
     asyncio.run(engine.start())
     return engine

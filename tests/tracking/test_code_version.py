@@ -17,6 +17,7 @@ ROOT = Path(mgpo.__file__).parents[1]
 DRIVER = """
 import sys
 import ray
+from fake_engines import Script
 from mgpo.config.rollout import RolloutConfig
 from mgpo.rollout.pool import RolloutPool
 
@@ -24,7 +25,7 @@ path = {"env_vars": {"PYTHONPATH": sys.argv[1]}}
 ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, runtime_env=path)
 config = RolloutConfig(num_workers=1)
 engine = "fake_engines:ScriptedEngine"
-RolloutPool(config, engine, {"folder": "."}, num_threads=1, options=[{"num_cpus": 0}])
+RolloutPool(config, engine, Script("."), num_threads=1, options=[{"num_cpus": 0}])
 """
 
 
