@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from mgpo.stages.summary import format_accuracy, format_gain
 from mgpo.tracking.metrics import read_metrics
 
 WIDTH, HEIGHT, MARGIN = 640, 320, 45
@@ -29,12 +30,11 @@ def main() -> None:
     evaluated = [record for record in records if "eval/accuracy" in record]
     trained = [record for record in records if "reward/accuracy" in record]
     args.output.write_text(draw(evaluated, trained), encoding="utf-8")
-    print("| step | held-out accuracy, % | 95 % interval | mean length, tokens | truncated, % |")
+    print("| step | held-out accuracy, % | gain, points | mean length, tokens | truncated, % |")
     print("|---|---|---|---|---|")
     for record in evaluated:
-        low, high = 100 * record["eval/accuracy_low"], 100 * record["eval/accuracy_high"]
         print(
-            f"| {record['step']} | {100 * record['eval/accuracy']:.1f} | {low:.1f} to {high:.1f} "
+            f"| {record['step']} | {format_accuracy(record)} | {format_gain(evaluated[0], record)} "
             f"| {record['eval/completion_tokens_mean']:.1f} "
             f"| {100 * record['eval/truncated_share']:.1f} |"
         )

@@ -3,11 +3,11 @@
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, TypeVar
 
 import ray
 from ray.util.placement_group import PlacementGroup, placement_group
@@ -23,6 +23,7 @@ from mgpo.tracking.code_version import code_version
 logger = logging.getLogger(__name__)
 
 Device = Literal["cpu", "cuda"]
+T = TypeVar("T")
 _RESERVATION_PATIENCE_S = 120.0
 _SOURCE_ROOT = Path(mgpo.__file__).resolve().parent.parent
 
@@ -37,16 +38,41 @@ class ActorOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Node:
+    """A host of the cluster."""
+
+    id: str
+    """Ray's name of it."""
+    address: str
+    num_gpus: int
+    num_cpus: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Cluster:
     """What the cluster offers."""
 
     device: Device
-    num_gpus: int
-    """GPUs of all hosts."""
+    nodes: tuple[Node, ...]
+    """All hosts, this one first."""
     num_cores: int
     """Cores of this host."""
-    node_id: str
-    """Ray's name of this host."""
+
+    @property
+    def engine_node(self) -> Node:
+        """A host that engines run on: this one if it will do."""
+        return next(
+            (node for node in self.nodes if self.device == "cpu" or node.num_gpus), self.nodes[0]
+        )
+
+    def call_on_engine_node(self, function: Callable[[], T]) -> T:
+        """Call a function where engines will run, which may have other packages than this host."""
+        if self.engine_node == self.nodes[0]:
+            return function()
+        affinity = NodeAffinitySchedulingStrategy(self.engine_node.id, soft=False)
+        task = ray.remote(function).options(num_cpus=0, scheduling_strategy=affinity)
+        result: T = ray.get(task.remote(), timeout=_RESERVATION_PATIENCE_S)
+        return result
 
 
 @contextmanager
@@ -66,7 +92,8 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
             log_to_driver=False,
         )
     try:
-        num_gpus = int(ray.cluster_resources().get("GPU", 0))
+        nodes = _living_nodes()
+        num_gpus = sum(node.num_gpus for node in nodes)
         if device == "cuda" and num_gpus == 0:
             raise ConfigError(
                 "run.device is cuda, but the Ray cluster has no GPU; use run.device=auto or cpu"
@@ -76,9 +103,8 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
         logger.info("driver: %s", code_version())
         yield Cluster(
             device=chosen,
-            num_gpus=num_gpus,
+            nodes=nodes,
             num_cores=len(os.sched_getaffinity(0)),
-            node_id=_own_node()["NodeID"],
         )
     finally:
         if is_ours:
@@ -118,48 +144,59 @@ class Placement:
         `one_host` keeps all actors on the driver's host, through whose shared memory the weights
         then travel.
         """
-        is_shared = cluster.device == "cuda" and _must_share(
-            cluster, num_ranks, num_engines, gpus_per_engine
+        if cluster.device == "cpu":
+            options = _cpu_options(cluster.nodes[0])
+            return cls(
+                device="cpu",
+                learner_options=(options,) * num_ranks,
+                rollout_options=(options,) * num_engines,
+                is_shared=False,
+                learner_threads=max(1, cluster.num_cores // num_ranks),
+                rollout_threads=max(1, cluster.num_cores // num_engines),
+            )
+        nodes = [node for node in cluster.nodes[: 1 if one_host else None] if node.num_gpus]
+        num_gpus = sum(node.num_gpus for node in nodes)
+        is_shared = _must_share(num_gpus, num_ranks, num_engines, gpus_per_engine, one_host)
+        bundles = [1] * num_ranks + ([] if is_shared else [gpus_per_engine] * num_engines)
+        group = _reserve(bundles, nodes[0].address if one_host else None)
+        every = tuple(
+            _gpu_options(group, bundle, 0.5 if is_shared else num_gpus)
+            for bundle, num_gpus in enumerate(bundles)
         )
-        if cluster.device == "cpu" or one_host:
-            share = 0.0 if cluster.device == "cpu" else 0.5 if is_shared else 1.0
-            options = _local_options(cluster, share)
-            learner_options, rollout_options = (options,) * num_ranks, (options,) * num_engines
-        elif is_shared:
-            group = _reserve([1] * num_ranks)
-            learner_options = rollout_options = tuple(
-                _gpu_options(group, bundle, 0.5) for bundle in range(num_ranks)
-            )
-        else:
-            group = _reserve([1] * num_ranks + [gpus_per_engine] * num_engines)
-            every = tuple(
-                _gpu_options(group, bundle, 1 if bundle < num_ranks else gpus_per_engine)
-                for bundle in range(num_ranks + num_engines)
-            )
-            learner_options, rollout_options = every[:num_ranks], every[num_ranks:]
+        cores_per_gpu = min(node.num_cpus // node.num_gpus for node in nodes)
         return cls(
-            device=cluster.device,
-            learner_options=learner_options,
-            rollout_options=rollout_options,
+            device="cuda",
+            learner_options=every[:num_ranks],
+            rollout_options=every if is_shared else every[num_ranks:],
             is_shared=is_shared,
-            learner_threads=max(1, cluster.num_cores // num_ranks),
-            rollout_threads=max(1, cluster.num_cores // num_engines),
+            learner_threads=max(1, cores_per_gpu),
+            rollout_threads=max(1, cores_per_gpu * gpus_per_engine),
         )
 
 
-def _own_node() -> dict[str, Any]:
-    """Ray's record of the host this process runs on."""
+def _living_nodes() -> tuple[Node, ...]:
+    """All hosts, the one this process runs on first."""
     own = ray.get_runtime_context().get_node_id()
-    return next(node for node in ray.nodes() if node["NodeID"] == own)
+    nodes = [
+        Node(
+            id=record["NodeID"],
+            address=record["NodeManagerAddress"],
+            num_gpus=int(record["Resources"].get("GPU", 0)),
+            num_cpus=int(record["Resources"].get("CPU", 0)),
+        )
+        for record in ray.nodes()
+        if record["Alive"]
+    ]
+    return tuple(sorted(nodes, key=lambda node: node.id != own))
 
 
-def _local_options(cluster: Cluster, num_gpus: float) -> ActorOptions:
+def _cpu_options(node: Node) -> ActorOptions:
     return {
         "num_cpus": 0,
-        "num_gpus": num_gpus,
+        "num_gpus": 0.0,
         # Idle threads must sleep: the other kind of actor is computing.
         "runtime_env": {"env_vars": {"OMP_WAIT_POLICY": "PASSIVE"}},
-        "scheduling_strategy": NodeAffinitySchedulingStrategy(cluster.node_id, soft=False),
+        "scheduling_strategy": NodeAffinitySchedulingStrategy(node.id, soft=False),
     }
 
 
@@ -173,25 +210,34 @@ def _gpu_options(group: PlacementGroup, bundle: int, num_gpus: float) -> ActorOp
     }
 
 
-def _must_share(cluster: Cluster, num_ranks: int, num_engines: int, gpus_per_engine: int) -> bool:
+def _must_share(
+    num_gpus: int, num_ranks: int, num_engines: int, gpus_per_engine: int, one_host: bool
+) -> bool:
     """Whether ranks and engines share GPUs; raises ConfigError if even that is too little."""
     needed = num_ranks + num_engines * gpus_per_engine
-    if cluster.num_gpus >= needed:
+    if num_gpus >= needed:
         return False
-    if num_ranks == num_engines <= cluster.num_gpus and gpus_per_engine == 1:
+    if num_ranks == num_engines <= num_gpus and gpus_per_engine == 1:
         return True
+    where = (
+        "the driver's host, which all must share with rollout.engine=hf,"
+        if one_host
+        else ("the cluster")
+    )
     raise ConfigError(
         f"learner.num_ranks ({num_ranks}) + rollout.num_workers ({num_engines}) x "
-        f"rollout.tensor_parallel_size ({gpus_per_engine}) need {needed} GPUs, the cluster has "
-        f"{cluster.num_gpus}; lower them, or make ranks and workers equal with a "
+        f"rollout.tensor_parallel_size ({gpus_per_engine}) need {needed} GPUs, {where} has "
+        f"{num_gpus}; lower them, or make ranks and workers equal with a "
         "tensor_parallel_size of 1, so that each pair shares a GPU"
     )
 
 
-def _reserve(gpus: list[int]) -> PlacementGroup:
-    """Reserve bundles of GPUs, on as few hosts as possible; they are free again when the driver
-    ends."""
-    group = placement_group([{"GPU": count} for count in gpus], strategy="PACK")
+def _reserve(gpus: list[int], address: str | None) -> PlacementGroup:
+    """Reserve bundles of GPUs on one host, or on as few as possible; they are free again when the
+    driver ends."""
+    # Ray gives each host a resource of its own, of which there is 1.
+    pin = {f"node:{address}": 0.001} if address else {}
+    group = placement_group([{"GPU": count, **pin} for count in gpus], strategy="PACK")
     try:
         ray.get(group.ready(), timeout=_RESERVATION_PATIENCE_S)
     except ray.exceptions.GetTimeoutError as error:

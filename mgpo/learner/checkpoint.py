@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Literal
 
 from mgpo.config.checkpoint import CheckpointConfig
+from mgpo.tracking.files import write_atomically
 
 logger = logging.getLogger(__name__)
 
 _PREFIX = "step_"
 _UNFINISHED = ".writing_"
+_STATE = "state.json"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,13 +78,18 @@ class CheckpointStore:
         def write(folder: Path) -> None:
             save_learner(folder / "learner")
             sizes = {str(path.relative_to(folder)): path.stat().st_size for path in _files(folder)}
-            record = {"state": asdict(state), "files": sizes}
-            (folder / "state.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+            write_atomically(folder / _STATE, _dump(state, sizes))
 
         publish_folder(target, write)
         for old in self._published()[: -self._config.keep_last]:
             # Out of sight first: half a checkpoint must not look like one.
             shutil.rmtree(old.rename(old.with_name(f"{_UNFINISHED}{old.name}")))
+
+    def amend(self, state: TrainState) -> None:
+        """Put a state in the place of the one saved at the same step, if one was."""
+        path = self._directory / f"{_PREFIX}{state.step:06d}" / _STATE
+        if path.exists():
+            write_atomically(path, _dump(state, json.loads(path.read_text())["files"]))
 
     def restore(
         self, resume: Literal["auto", "must", "never"], load_learner: Callable[[Path], None]
@@ -101,7 +108,7 @@ class CheckpointStore:
             logger.info("no checkpoint in %s: starting at step 0", self._directory)
             return None
         newest = published[-1]
-        record = json.loads((newest / "state.json").read_text(encoding="utf-8"))
+        record = json.loads((newest / _STATE).read_text(encoding="utf-8"))
         for name, size in record["files"].items():
             path = newest / name
             if not path.is_file() or path.stat().st_size != size:
@@ -130,6 +137,10 @@ def publish_folder(target: Path, write: Callable[[Path], None]) -> None:
         shutil.rmtree(target)
     writing.rename(target)
     _flush(target.parent)
+
+
+def _dump(state: TrainState, sizes: dict[str, int]) -> str:
+    return json.dumps({"state": asdict(state), "files": sizes}, indent=1)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -21,6 +21,8 @@ class EngineSetup:
     vocab_size: int
     """Of the tokenizer; ids beyond are never sampled."""
     stop_token_ids: Collection[int]
+    transfer_timeout_s: float = 600.0
+    """Longest wait in one call of a weight transfer between GPUs."""
     shares_device: bool = False
     """A learner computes on the same GPU, so memory must be given back between turns."""
 

@@ -81,8 +81,6 @@ class RolloutPool:
         self._killed: set[int] = set()
         self._workers = [self._new_actor(index) for index in range(config.num_workers)]
         self._await_start(self._workers)
-        calls = [worker.code_version.remote() for worker in self._workers]
-        refuse_other_code("rollout engines", self._wait("code versions", calls))
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[Finished]:
         """Yield (index into `requests`, completions) as groups finish, in any order.
@@ -257,8 +255,13 @@ class RolloutPool:
     def sleep(self) -> None:
         """Let engines that share the learner's devices give their memory back, until they are
         needed."""
-        if self._shares_device:
-            self._wait("engines to sleep", [worker.sleep.remote() for worker in self._workers])
+        if not self._shares_device:
+            return
+        for index, call in enumerate([worker.sleep.remote() for worker in self._workers]):
+            try:
+                self._wait("engines to sleep", [call])
+            except ray.exceptions.RayActorError:  # holds no memory; replaced when needed next
+                logger.error("rollout engine %d died before it was to sleep", index)
 
     def generate_on_each(
         self, requests: Sequence[GenerationRequest]
@@ -340,6 +343,8 @@ class RolloutPool:
                 f"rollout: an engine did not load its model within {limit:.0f} s "
                 "(rollout.start_timeout_s)"
             ) from error
+        calls = [worker.code_version.remote() for worker in workers]
+        refuse_other_code("rollout engines", self._wait("code versions", calls))
 
     def _wait(self, what: str, calls: list[Any]) -> list[Any]:
         try:

@@ -21,21 +21,23 @@ class Reaper:
     """Marks this process's later children and waits, in a process of its own, to end them."""
 
     def __init__(self) -> None:
-        mark = secrets.token_hex(8)
-        # Started unmarked and in a session of its own: it must not end itself, nor by our signals.
-        self._process = subprocess.Popen(
-            [sys.executable, "-S", "-E", __file__, mark],
+        self._mark = secrets.token_hex(8)
+        # Started unmarked, or it would end itself.
+        starter = subprocess.Popen(
+            [sys.executable, "-S", "-E", __file__, self._mark],
             stdin=subprocess.PIPE,
             start_new_session=True,
             close_fds=True,
         )
-        os.environ[_MARK] = mark
+        starter.wait()
+        self._pipe = starter.stdin
+        os.environ[_MARK] = self._mark
 
     def end_now(self) -> None:
         """End the marked processes, and wait until it is done."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        reap(self._mark)
+        assert self._pipe is not None
+        self._pipe.close()
 
 
 def marked_processes(mark: str) -> list[int]:
@@ -64,5 +66,8 @@ def reap(mark: str) -> None:
 
 
 if __name__ == "__main__":
+    # Nobody's child: Ray, too, kills the children of an actor that it ends, and this one first.
+    if os.fork():
+        os._exit(0)
     sys.stdin.buffer.read()  # returns when the last holder of the pipe is gone
     reap(sys.argv[1])

@@ -41,6 +41,7 @@ class VllmEngine:
     def __init__(self, setup: EngineSetup) -> None:
         self._setup = setup
         self._is_asleep = False
+        self._waking = asyncio.Lock()
         self._policy_version = 0
         self._running: dict[str, list[str]] = {}
 
@@ -71,6 +72,9 @@ class VllmEngine:
             "max_model_len": config.max_model_len,
             "max_num_seqs": config.max_batch_samples,
             "tensor_parallel_size": config.tensor_parallel_size,
+            # Left to itself, vLLM makes Ray actors of its workers, for which the placement group
+            # that this actor is in has no GPUs left.
+            "distributed_executor_backend": "mp" if config.tensor_parallel_size > 1 else None,
             "enable_prefix_caching": True,
             # Nothing is compiled on a CPU: it wins nothing there, and costs minutes.
             "enforce_eager": self._setup.device == "cpu",
@@ -200,7 +204,15 @@ class VllmEngine:
         return await self._hold(manifest.policy_version, digests)
 
     async def transfer(self, method: str, payload: Any) -> None:
-        """Pass one of the calls of vLLM's weight transfer on to vLLM."""
+        """Pass one of the calls of vLLM's weight transfer on to vLLM.
+
+        Raises TimeoutError after `weight_sync.timeout_s`, which ends this process: a collective
+        that waits for a dead learner has no other end.
+        """
+        async with asyncio.timeout(self._setup.transfer_timeout_s):
+            await self._transfer(method, payload)
+
+    async def _transfer(self, method: str, payload: Any) -> None:
         from vllm.distributed.weight_transfer.base import (
             WeightTransferInitRequest,
             WeightTransferUpdateRequest,
@@ -240,9 +252,10 @@ class VllmEngine:
             self._is_asleep = True
 
     async def _wake(self) -> None:
-        if self._is_asleep:
-            await self._llm.wake_up()
-            self._is_asleep = False
+        async with self._waking:
+            if self._is_asleep:
+                await self._llm.wake_up()
+                self._is_asleep = False
 
     async def close(self) -> None:
         """End vLLM's processes."""

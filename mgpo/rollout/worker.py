@@ -4,12 +4,12 @@ import asyncio
 import importlib
 import logging
 import os
-import resource
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from mgpo.rollout.engine import Engine, EngineLimits, EngineSetup, GenerationRequest
+from mgpo.rollout.process_tree import peak_memory_mib
 from mgpo.tracking.code_version import CodeVersion, code_version
 from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
@@ -74,8 +74,8 @@ class RolloutWorker:
             await self._engine.sleep()
 
     async def rss_mib(self) -> float:
-        """Peak memory of this process."""
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        """Peak memory of this process and of all that the engine started."""
+        return peak_memory_mib(os.getpid())
 
     async def pid(self) -> int:
         """Process id, for logs and tests."""

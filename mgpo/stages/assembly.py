@@ -14,7 +14,7 @@ from mgpo.learner.checkpoint import CheckpointStore, TrainState
 from mgpo.learner.pool import LearnerPool
 from mgpo.learner.setup import LearnerSetup
 from mgpo.rollout.engine import EngineSetup
-from mgpo.rollout.engines import ENGINES, resolve_engine
+from mgpo.rollout.engines import ENGINES, installed_vllm, resolve_engine
 from mgpo.rollout.pool import RolloutPool
 from mgpo.stages.interruption import Interruption
 from mgpo.stages.sampling import canary_requests
@@ -62,10 +62,12 @@ def assemble(
         check_reward_names(inputs.reward_names)
     except ValueError as error:
         raise ConfigError(str(error)) from error
-    engine = resolve_engine(config.rollout.engine)
     with ExitStack() as stack:
         run_dir = stack.enter_context(closing(RunDir.open(config)))
         cluster = stack.enter_context(start_cluster(config.run.device))
+        engine = resolve_engine(
+            config.rollout.engine, cluster.device, cluster.call_on_engine_node(installed_vllm)
+        )
         is_native = engine == ENGINES["vllm"] and cluster.device == "cuda"
         placement = Placement.plan(
             cluster,
@@ -164,6 +166,7 @@ def _rollouts(
         config=config.rollout,
         vocab_size=inputs.encoder.vocab_size,
         stop_token_ids=inputs.encoder.stop_token_ids,
+        transfer_timeout_s=config.weight_sync.timeout_s,
         shares_device=placement.is_shared,
     )
     return RolloutPool(

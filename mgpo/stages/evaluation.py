@@ -17,11 +17,12 @@ from mgpo.types import Prompt
 from rewards.service import RewardService
 
 
-def evaluate_start(config: StageConfig, parts: StageParts, inputs: StageInputs) -> TrainState:
+def evaluate_start(
+    config: StageConfig, parts: StageParts, inputs: StageInputs, log: StepMetrics
+) -> TrainState:
     """Record the held-out accuracy before the first step, or what an interrupted run owes."""
     state = parts.state
     if state.step == 0 or state.owes_evaluation:
-        log = StepMetrics()
         log.add(_measure(config, parts, inputs, state, log))
         parts.tracker.write(state.step, log)
     return replace(state, owes_evaluation=False)
@@ -87,5 +88,6 @@ def evaluate(
         "eval/truncated_share": sum(truncated) / len(truncated),
         "eval/error_samples": sum(group.num_errors for group in groups),
         "eval/dropped_groups": generated["rollout/dropped_groups"],
+        "eval/restarts": generated["rollout/restarts"],
         "eval/tokens_per_s": generated["rollout/tokens_per_s"],
     }

@@ -25,7 +25,7 @@ def run(config: RlConfig) -> str:
     inputs = load_inputs(config)
     total_updates = config.steps * config.learner.updates_per_batch
     with assemble(config, config.algorithm, inputs, total_updates) as parts:
-        state = evaluate_start(config, parts, inputs)
+        state = evaluate_start(config, parts, inputs, StepMetrics())
         try:
             while state.step < config.steps:
                 log = StepMetrics()

@@ -20,7 +20,10 @@ def run(config: SftConfig) -> str:
     algorithm = AlgorithmConfig(aggregation="token_mean", mismatch="none")
     total_updates = config.steps * config.learner.updates_per_batch
     with assemble(config, algorithm, inputs, total_updates) as parts:
-        state = evaluate_start(config, parts, inputs)
+        log = StepMetrics()
+        state = _after_evaluation(config, evaluate_start(config, parts, inputs, log), log)
+        if parts.state.owes_evaluation:
+            parts.checkpoints.amend(state)
         try:
             while state.step < config.steps and not _is_stopped(config, state):
                 log = StepMetrics()
@@ -28,7 +31,7 @@ def run(config: SftConfig) -> str:
                     state = _learn(config, parts, inputs, state, log)
                     state = evaluate_if_due(config, parts, inputs, state, log)
                     parts.tracker.write(state.step, log)
-                    state = replace(state, stop_accuracy=_reached(config, log))
+                    state = _after_evaluation(config, state, log)
                     parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
         except KeyboardInterrupt:
             parts.save_interrupted(state)
@@ -51,11 +54,13 @@ def _learn(
     return state.advanced(config.learner.updates_per_batch)
 
 
-def _reached(config: SftConfig, log: StepMetrics) -> float | None:
-    """Return this step's held-out accuracy if it meets the stopping rule."""
+def _after_evaluation(config: SftConfig, state: TrainState, log: StepMetrics) -> TrainState:
+    """Remember the held-out accuracy if one was measured that meets the stopping rule."""
     accuracy = log.values.get("eval/accuracy")
     target = config.sft.stop_at_accuracy
-    return accuracy if target is not None and accuracy is not None and accuracy >= target else None
+    if target is None or accuracy is None or accuracy < target:
+        return state
+    return replace(state, stop_accuracy=accuracy)
 
 
 def _is_stopped(config: SftConfig, state: TrainState) -> bool:

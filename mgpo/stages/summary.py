@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from mgpo.algorithm.interval import gain_with_interval
 from mgpo.tracking.metrics import read_metrics
 from mgpo.tracking.run_dir import RunDir
 
@@ -17,7 +18,8 @@ def summarize(run_dir: RunDir) -> str:
         first, last = evaluated[0], evaluated[-1]
         lines = [
             ("", f"step {first['step']}", f"step {last['step']}"),
-            ("held-out accuracy, %", _accuracy(first), _accuracy(last)),
+            ("held-out accuracy, %", format_accuracy(first), format_accuracy(last)),
+            ("gain, points", "", format_gain(first, last)),
             (
                 "mean length, tokens",
                 *(f"{r['eval/completion_tokens_mean']:.1f}" for r in (first, last)),
@@ -35,9 +37,21 @@ def summarize(run_dir: RunDir) -> str:
     return f"{table}\n{'   '.join(speeds)}\nrun {run_dir.path}   model {run_dir.final_dir}"
 
 
-def _accuracy(record: Record) -> str:
-    low, high = 100 * record["eval/accuracy_low"], 100 * record["eval/accuracy_high"]
-    return f"{100 * record['eval/accuracy']:.1f} ({low:.1f} to {high:.1f})"
+def _measured(record: Record) -> tuple[float, float, float]:
+    return record["eval/accuracy"], record["eval/accuracy_low"], record["eval/accuracy_high"]
+
+
+def format_accuracy(record: Record) -> str:
+    """Held-out accuracy of a step in percent, with its 95 % interval."""
+    accuracy, low, high = (100 * value for value in _measured(record))
+    return f"{accuracy:.1f} ({low:.1f} to {high:.1f})"
+
+
+def format_gain(first: Record, last: Record) -> str:
+    """Gain in held-out accuracy in points, with its 95 % interval."""
+    measured = gain_with_interval(_measured(first), _measured(last))
+    gain, low, high = (100 * value for value in measured)
+    return f"{gain:+.1f} ({low:+.1f} to {high:+.1f})"
 
 
 def _mean(records: Sequence[Record], key: str) -> float:

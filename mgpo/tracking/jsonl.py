@@ -24,11 +24,11 @@ class JsonlWriter:
         self._keep_until(-1 if resumed_step is None else resumed_step)
 
     def write(self, step: int, record: Record) -> None:
-        """Append one step; one that is there already is completed by the record's values, as an
-        evaluation made up for needs it, and all after it are dropped."""
+        """Append one step; one that is there already keeps its values and gets those it lacks, as
+        an evaluation made up for needs it; all after it are dropped."""
         if step <= self._last_step:
             self._file.close()
-            record = {**self._read(step), **record}
+            record = {**record, **self._read(step)}
             self._keep_until(step - 1)
         self._file.write(json.dumps({"step": step, **dict(sorted(record.items()))}) + "\n")
         self._file.flush()

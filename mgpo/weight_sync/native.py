@@ -5,6 +5,7 @@ gathering the sharded weights.
 """
 
 import logging
+import math
 import os
 import socket
 import threading
@@ -73,8 +74,12 @@ class NativeSender:
         from vllm.distributed.weight_transfer.nccl_engine import NCCLTrainerInitInfo
 
         if transfer.backend == "ipc":
+            # Unlike nccl's, its chunks have one fixed size, which the largest tensor must fit.
+            largest = max(math.prod(shape) for _, shape in self._model.tensor_shapes())
             return IPCTrainerInitInfo(
-                rank=self._rank, packed=True, packed_buffer_size_bytes=transfer.chunk_bytes
+                rank=self._rank,
+                packed=True,
+                packed_buffer_size_bytes=max(transfer.chunk_bytes, largest * self._dtype.itemsize),
             )
         return NCCLTrainerInitInfo(
             rank=self._rank,
@@ -146,7 +151,13 @@ class _Engines:
             engine.transfer.remote(method, payloads[index] if payloads is not None else None)
             for index, engine in enumerate(self._transfer.engines)
         ]
-        ray.get(calls, timeout=self._transfer.timeout_s)
+        try:
+            ray.get(calls, timeout=self._transfer.timeout_s)
+        except ray.exceptions.RayActorError as error:
+            raise RuntimeError(
+                f"weight push: a rollout engine died during {method}; its log in Ray's session "
+                "folder says why. Start the same command again to resume from the newest checkpoint"
+            ) from error
 
 
 @contextmanager

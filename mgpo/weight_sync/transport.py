@@ -166,9 +166,22 @@ class _Transfers:
         self.num_bytes = 0
 
     def deliver(self, engines: Sequence[Any]) -> list[LoadReport | None]:
-        self.digests, self.num_bytes = self._transport.send(engines)
-        calls = [engine.confirm_weights.remote(self.policy_version) for engine in engines]
-        return [_report(call, self._transport.timeout_s) for call in calls]
+        """Send to those that live: a collective with a dead peer never ends."""
+        living = [engine for engine in engines if self._answers(engine)]
+        if living:
+            self.digests, self.num_bytes = self._transport.send(living)
+        calls = {engine: engine.confirm_weights.remote(self.policy_version) for engine in living}
+        return [
+            _report(calls[engine], self._transport.timeout_s) if engine in calls else None
+            for engine in engines
+        ]
+
+    def _answers(self, engine: Any) -> bool:
+        try:
+            ray.get(engine.pid.remote(), timeout=self._transport.timeout_s)
+        except ray.exceptions.RayActorError:
+            return False
+        return True
 
 
 def _report(call: Any, timeout_s: float) -> LoadReport | None:

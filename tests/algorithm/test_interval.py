@@ -4,12 +4,20 @@ import random
 
 import pytest
 
-from mgpo.algorithm.interval import mean_with_interval
+from mgpo.algorithm.interval import gain_with_interval, mean_with_interval
 
 
 def test_single_verdicts_give_wilsons_interval():
     # 8 of 10: the textbook values.
     assert mean_with_interval([1.0] * 8 + [0.0] * 2) == pytest.approx((0.8, 0.480, 0.949), abs=0.02)
+
+
+def test_the_gain_has_newcombes_interval():
+    # 48 of 80 and 56 of 70: Newcombe 1998, table II, method 10.
+    before = mean_with_interval([1.0] * 48 + [0.0] * 32)
+    after = mean_with_interval([1.0] * 56 + [0.0] * 14)
+    expected = (0.2, 0.0524, 0.3339)
+    assert gain_with_interval(before, after) == pytest.approx(expected, abs=0.002)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

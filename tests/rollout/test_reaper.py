@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from mgpo.rollout.reaper import marked_processes
@@ -44,6 +45,16 @@ def test_children_in_sessions_of_their_own_end_with_a_killed_parent(number):
     parent, mark = start_parent("wait")
     assert len(marked_processes(mark)) == 2
     os.kill(parent.pid, number)
+    parent.wait()
+    wait_until_gone(mark)
+
+
+def test_the_reaper_outlives_a_killer_of_the_parents_children():
+    """As Ray does when it ends an actor: first all direct children, then the process."""
+    parent, mark = start_parent("wait")
+    for child in psutil.Process(parent.pid).children():
+        child.kill()
+    parent.kill()
     parent.wait()
     wait_until_gone(mark)
 

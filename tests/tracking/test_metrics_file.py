@@ -58,20 +58,14 @@ def test_start_without_a_checkpoint_leaves_nothing_of_the_earlier_attempt(tmp_pa
     assert _steps(path) == [0, 1]
 
 
-def test_a_step_written_again_has_the_new_values(tmp_path: Path) -> None:
-    path = tmp_path / "metrics.jsonl"
-    _write(path, range(0, 1), None, value=1.0)
-    _write(path, range(0, 2), resumed_step=0, value=2.0)  # interrupted before the first step
-    assert _steps(path) == [0, 1]
-    assert read_metrics(path)[0]["reward/mean"] == 2.0
-
-
 def test_an_evaluation_made_up_for_completes_the_record_of_its_step(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     writer = JsonlWriter(path, None)
-    writer.write(4, {"reward/mean": 0.5})
+    writer.write(4, {"reward/mean": 0.5, "time/step_s": 60.0})
     writer.close()
     writer = JsonlWriter(path, resumed_step=4)
-    writer.write(4, {"eval/accuracy": 0.25})
+    writer.write(4, {"eval/accuracy": 0.25, "time/step_s": 5.0})
     writer.close()
-    assert read_metrics(path) == [{"step": 4, "eval/accuracy": 0.25, "reward/mean": 0.5}]
+    assert read_metrics(path) == [
+        {"step": 4, "eval/accuracy": 0.25, "reward/mean": 0.5, "time/step_s": 60.0}
+    ]

