@@ -25,6 +25,7 @@ def train(monkeypatch, tmp_path):
             state=state,
             interruption=SimpleNamespace(deferred=nullcontext, allowed=nullcontext),
             rollouts=SimpleNamespace(sleep=lambda: None),
+            rewards=None,
             learner=SimpleNamespace(update=lambda *_, **__: {}, save=None, export_model=None),
             tracker=SimpleNamespace(write=lambda step, log: written.append(step)),
             checkpoints=SimpleNamespace(
