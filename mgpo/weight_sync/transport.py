@@ -112,7 +112,7 @@ class PublishedFiles:
     def deliver(self, engines: Sequence[Any]) -> list[LoadReport | None]:
         """Let all engines map the files at once."""
         calls = [engine.load_weights.remote(self._manifest) for engine in engines]
-        return [_report(call, self._timeout_s) for call in calls]
+        return [_answer(call, self._timeout_s) for call in calls]
 
 
 class NativeTransport:
@@ -167,30 +167,28 @@ class _Transfers:
 
     def deliver(self, engines: Sequence[Any]) -> list[LoadReport | None]:
         """Send to those that live: a collective with a dead peer never ends."""
-        living = [engine for engine in engines if self._answers(engine)]
+        timeout_s = self._transport.timeout_s
+        pids = [engine.pid.remote() for engine in engines]
+        living = [
+            engine
+            for engine, pid in zip(engines, pids, strict=True)
+            if _answer(pid, timeout_s) is not None
+        ]
         if living:
             self.digests, self.num_bytes = self._transport.send(living)
         calls = {engine: engine.confirm_weights.remote(self.policy_version) for engine in living}
         return [
-            _report(calls[engine], self._transport.timeout_s) if engine in calls else None
-            for engine in engines
+            _answer(calls[engine], timeout_s) if engine in calls else None for engine in engines
         ]
 
-    def _answers(self, engine: Any) -> bool:
-        try:
-            ray.get(engine.pid.remote(), timeout=self._transport.timeout_s)
-        except ray.exceptions.RayActorError:
-            return False
-        return True
 
-
-def _report(call: Any, timeout_s: float) -> LoadReport | None:
+def _answer(call: Any, timeout_s: float) -> Any | None:
+    """What an engine says; None if it is dead."""
     try:
-        report: LoadReport = ray.get(call, timeout=timeout_s)
+        return ray.get(call, timeout=timeout_s)
     except ray.exceptions.RayActorError:
         return None
     except ray.exceptions.GetTimeoutError as error:
         raise RuntimeError(
             f"weight push: waited {timeout_s:.0f} s for an engine to take weights"
         ) from error
-    return report
