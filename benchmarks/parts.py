@@ -132,6 +132,7 @@ def start_rollouts(
         options=placement.rollout_options,
     )
     stack.callback(pool.close)
+    pool.wait_until_loaded()
     return pool
 
 
@@ -152,6 +153,7 @@ def start_learner(
     )
     learner = LearnerPool(setup, total_updates=1, options=placement.learner_options)
     stack.callback(learner.close)
+    learner.wait_until_loaded()
     return learner
 
 

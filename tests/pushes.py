@@ -58,6 +58,8 @@ class Pushes:
         self.pool = RolloutPool(
             rollout, engine_path, engine_setup, num_threads=1, options=[options]
         )
+        self.learner.wait_until_loaded()
+        self.pool.wait_until_loaded()
         config = WeightSyncConfig(bucket_mib=1)
         transport = SharedMemoryTransport(config, self.learner, folder, 60)
         self.sync = WeightSync(config, transport, self.learner, self.pool, [CANARY], "float32")

@@ -44,12 +44,24 @@ class LearnerPool:
         self._ranks: list[Any] = [
             actor.options(**rank_options).remote(setup) for rank_options in options
         ]
-        refuse_other_code("learner ranks", self._all("code_version"))
-        address = self._wait("an address", [self._ranks[0].address.remote()])[0]
-        num_ranks = len(self._ranks)
-        started = [rank.start.remote(i, num_ranks, address) for i, rank in enumerate(self._ranks)]
-        num_parameters = self._wait("the model to load", started)[0]
-        logger.info("learner: %d ranks, %s parameters", num_ranks, f"{num_parameters:,}")
+        self._versions = [rank.code_version.remote() for rank in self._ranks]
+        address = self._ranks[0].address.remote()
+        self._loading = [
+            rank.start.remote(index, len(self._ranks), address)
+            for index, rank in enumerate(self._ranks)
+        ]
+
+    def wait_until_loaded(self) -> None:
+        """Wait for the model to be loaded, which began when this object was made.
+
+        Raises UserError if a rank runs other code than the driver.
+        """
+        if not self._loading:
+            return
+        refuse_other_code("learner ranks", self._wait("the ranks to start", self._versions))
+        num_parameters = self._wait("the model to load", self._loading)[0]
+        self._loading = []
+        logger.info("learner: %d ranks, %s parameters", len(self._ranks), f"{num_parameters:,}")
 
     def update(
         self, batch: Sequence[Sequence[TrainingRow]], *, objective: str, first_update: int

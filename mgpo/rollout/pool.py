@@ -80,7 +80,14 @@ class RolloutPool:
         self._dispatch_numbers = count()
         self._killed: set[int] = set()
         self._workers = [self._new_actor(index) for index in range(config.num_workers)]
-        self._await_start(self._workers)
+        self._loading = [worker.start.remote() for worker in self._workers]
+
+    def wait_until_loaded(self) -> None:
+        """Wait for the engines to be ready, whose start began when this object was made.
+
+        Raises UserError if one runs other code than the driver.
+        """
+        self._await_start(self._workers, self._loading)
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[Finished]:
         """Yield (index into `requests`, completions) as groups finish, in any order.
@@ -218,12 +225,12 @@ class RolloutPool:
                 logger.exception("rollout engine %d died again while it started", worker)
 
     def _start_anew(self, worker: int) -> LoadReport | None:
-        self._workers[worker] = self._new_actor(worker)
-        self._await_start([self._workers[worker]])
+        actor = self._workers[worker] = self._new_actor(worker)
+        self._await_start([actor], [actor.start.remote()])
         self._killed.discard(worker)
         if self._weights is None:
             return None
-        report = self._weights.deliver([self._workers[worker]])[0]
+        report = self._weights.deliver([actor])[0]
         if report is None:
             raise _DiedAtStart
         check_report(self._weights, report, f"rollout engine {worker}")
@@ -334,10 +341,10 @@ class RolloutPool:
 
         return ray.remote(RolloutWorker).options(**self._options[worker]).remote(*self._spec)
 
-    def _await_start(self, workers: Sequence[Any]) -> None:
+    def _await_start(self, workers: Sequence[Any], loading: Sequence[Any]) -> None:
         limit = self._config.start_timeout_s
         try:
-            ray.get([worker.start.remote() for worker in workers], timeout=limit)
+            ray.get(list(loading), timeout=limit)
         except ray.exceptions.GetTimeoutError as error:
             raise RuntimeError(
                 f"rollout: an engine did not load its model within {limit:.0f} s "

@@ -78,14 +78,18 @@ def assemble(
         )
         interruption = stack.enter_context(Interruption())
         rewards = stack.enter_context(closing(RewardService(config.reward)))
+        learner = _learner(config, algorithm, inputs, total_updates, placement)
+        stack.callback(learner.close)
+        if placement.is_shared:  # vLLM measures a GPU's free memory, which must not change then
+            learner.wait_until_loaded()
+        rollouts = _rollouts(config, inputs, placement, engine)
+        stack.callback(rollouts.close)
         try:
             rewards.self_test(inputs.reward_names)
         except SelfTestFailed as error:
             raise UserError(str(error)) from error
-        learner = _learner(config, algorithm, inputs, total_updates, placement)
-        stack.callback(learner.close)
-        rollouts = _rollouts(config, inputs, placement, engine)
-        stack.callback(rollouts.close)
+        learner.wait_until_loaded()
+        rollouts.wait_until_loaded()
         canaries = canary_requests(inputs.canary_prompts, config.weight_sync, config.rollout)
         weights = WeightSync(
             config.weight_sync,

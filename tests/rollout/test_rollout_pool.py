@@ -49,6 +49,7 @@ def make_pool(tmp_path):
             * num_workers,
         )
         pools.append(pool)
+        pool.wait_until_loaded()
         return pool
 
     yield make

@@ -60,6 +60,7 @@ def make_pool():
                 options=[OPTIONS] * config.num_workers,
             )
         )
+        pools[-1].wait_until_loaded()
         return pools[-1]
 
     yield make

@@ -25,7 +25,8 @@ path = {"env_vars": {"PYTHONPATH": sys.argv[1]}}
 ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, runtime_env=path)
 config = RolloutConfig(num_workers=1)
 engine = "fake_engines:ScriptedEngine"
-RolloutPool(config, engine, Script("."), num_threads=1, options=[{"num_cpus": 0}])
+pool = RolloutPool(config, engine, Script("."), num_threads=1, options=[{"num_cpus": 0}])
+pool.wait_until_loaded()
 """
 
 
