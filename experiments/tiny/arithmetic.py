@@ -6,7 +6,7 @@ added to it or taken from it; no partial result is negative.
 
 import json
 import random
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,8 +17,9 @@ _NAMES = ("Ann", "Ben", "Cara", "Dan", "Eva", "Finn", "Gus", "Hana")
 _THINGS = ("pens", "nuts", "eggs", "cards", "coins", "books", "shells", "stamps")
 _GAINS = ("finds", "buys", "gets", "makes")
 _LOSSES = ("loses", "sells", "gives", "eats")
-_DIGITS_OF_DIFFICULTY = {1: (2, 1), 2: (2, 2), 3: (3, 3), 4: (4, 4), 5: (2, 2, 2)}
-_SHARE_OF_WORD_PROBLEMS = {1: 0.7, 2: 0.5, 3: 0.3, 4: 0.2, 5: 0.7}
+# The sixth is not among those of the tiny model.
+_DIGITS_OF_DIFFICULTY = {1: (2, 1), 2: (2, 2), 3: (3, 3), 4: (4, 4), 5: (2, 2, 2), 6: (1, 1, 1)}
+_SHARE_OF_WORD_PROBLEMS = {1: 0.7, 2: 0.5, 3: 0.3, 4: 0.2, 5: 0.7, 6: 0.5}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +37,7 @@ class Problem:
         return str(sum(self.terms))
 
     @property
-    def response(self) -> str:
+    def columns(self) -> str:
         """Column arithmetic from the last digit on, link after link of the chain, then the box."""
         workings = []
         total = self.terms[0]
@@ -47,12 +48,23 @@ class Problem:
             total += term
         return f"{' '.join(workings)}\n\\boxed{{{total}}}"
 
+    @property
+    def results(self) -> str:
+        """One line for each link of the chain, as in `76 + 7 = 83`, then the box."""
+        lines = []
+        total = self.terms[0]
+        for term in self.terms[1:]:
+            lines.append(f"{total} {'-' if term < 0 else '+'} {abs(term)} = {total + term}")
+            total += term
+        return "\n".join([*lines, f"\\boxed{{{total}}}"])
+
 
 def write_problems(
     folder: Path,
     seed: int,
     counts: Mapping[str, int],
     difficulties: Collection[int] = DIFFICULTIES,
+    solve: Callable[[Problem], str] = lambda problem: problem.columns,
 ) -> None:
     """Write NAME.jsonl with so many rows each; `sft` rows have their worked solution.
 
@@ -61,18 +73,18 @@ def write_problems(
     stream = problems(random.Random(seed), difficulties)
     for name, count in counts.items():
         rows = [
-            _row(f"{name}-{index:05d}", problem, with_response=name == "sft")
+            _row(f"{name}-{index:05d}", problem, solve(problem) if name == "sft" else None)
             for index, problem in enumerate(islice(stream, count))
         ]
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(lines, encoding="ascii")
 
 
-def _row(row_id: str, problem: Problem, *, with_response: bool) -> dict[str, str | int]:
+def _row(row_id: str, problem: Problem, response: str | None) -> dict[str, str | int]:
     return {
         "id": row_id,
         "prompt": problem.prompt,
-        **({"response": problem.response} if with_response else {}),
+        **({"response": response} if response else {}),
         "reference": problem.reference,
         "domain": "math",
         "difficulty": problem.difficulty,

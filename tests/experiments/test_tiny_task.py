@@ -69,13 +69,13 @@ def test_box_and_reference_equal_the_answer_read_from_the_prompt(arithmetic):
     for problem in islice(arithmetic.problems(random.Random(3)), 2000):
         answer = str(_answer_read_from_the_prompt(problem.prompt))
         assert problem.reference == answer, problem
-        assert re.findall(r"\\boxed\{(\d+)\}", problem.response) == [answer], problem
+        assert re.findall(r"\\boxed\{(\d+)\}", problem.columns) == [answer], problem
 
 
 def test_every_column_is_true_and_its_digits_spell_the_total(arithmetic):
     for problem in islice(arithmetic.problems(random.Random(4)), 2000):
         totals = []
-        for link in problem.response.split("\n")[0].split(" "):
+        for link in problem.columns.split("\n")[0].split(" "):
             columns = COLUMN.findall(link.split(":")[1])
             assert all(
                 int(a) + sum(map(int, re.findall(r"[+-]\d", b))) == int(c) for a, b, c in columns
@@ -88,7 +88,7 @@ def test_every_column_is_true_and_its_digits_spell_the_total(arithmetic):
 
 def test_worked_example_with_a_carry_and_a_loan(arithmetic):
     problem = arithmetic.Problem(prompt="What is 82-55+81?", terms=(82, -55, 81), difficulty=5)
-    assert problem.response == "82-55:12-5=7,8-5-1=2 27+81:7+1=8,2+8=10\n\\boxed{108}"
+    assert problem.columns == "82-55:12-5=7,8-5-1=2 27+81:7+1=8,2+8=10\n\\boxed{108}"
 
 
 def test_no_prompt_is_in_two_files_or_twice_in_one(prepared):
@@ -141,3 +141,8 @@ def test_the_vocabulary_is_padded_past_the_tokenizer_and_the_head_is_tied(prepar
     assert model.config.vocab_size > len(AutoTokenizer.from_pretrained(prepared / "model"))
     assert model.lm_head.weight is model.model.embed_tokens.weight
     assert model.generation_config.eos_token_id == model.config.eos_token_id
+
+
+def test_results_stand_line_by_line_before_the_box():
+    problem = arithmetic.Problem(prompt="", terms=(82, -5, 81), difficulty=0)
+    assert problem.results == "82 - 5 = 77\n77 + 81 = 158\n\\boxed{158}"
