@@ -143,6 +143,6 @@ def test_the_vocabulary_is_padded_past_the_tokenizer_and_the_head_is_tied(prepar
     assert model.generation_config.eos_token_id == model.config.eos_token_id
 
 
-def test_results_stand_line_by_line_before_the_box():
+def test_results_stand_line_by_line_before_the_box(arithmetic):
     problem = arithmetic.Problem(prompt="", terms=(82, -5, 81), difficulty=0)
     assert problem.results == "82 - 5 = 77\n77 + 81 = 158\n\\boxed{158}"
