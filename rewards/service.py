@@ -22,6 +22,7 @@ from rewards.types import Outcome, ScoreRequest, error
 logger = logging.getLogger(__name__)
 
 _BATCH = 16
+_SLOW_S = 1.0
 _MAX_TRIES = 2
 _SLACK_S = 150.0
 """Beyond the graders' own deadlines: starting a worker and importing a reward."""
@@ -249,7 +250,8 @@ class RewardService:
         self._num_processes_replaced = self._num_workers_replaced = 0
         if graded:
             slowest = max(graded, key=lambda each: each.outcome.time_s)
-            logger.info(
+            logger.log(
+                logging.INFO if slowest.outcome.time_s >= _SLOW_S else logging.DEBUG,
                 "rewards: slowest of %d gradings: %s by reward %s, %.3f s",
                 len(graded),
                 slowest.request.item_id or "an item",

@@ -113,7 +113,7 @@ def test_alarm_and_log_name_the_item(make_service, caplog):
     )
     with pytest.raises(RewardErrorRate, match=r"row-12.*fake_graders\.raising.*no entry for q7"):
         service.score([request])
-    with caplog.at_level(logging.INFO, logger="rewards.service"):
+    with caplog.at_level(logging.DEBUG, logger="rewards.service"):
         service.metrics()
     assert "slowest of 1 gradings: row-12" in caplog.text
 
