@@ -47,7 +47,7 @@ def test_a_planted_fault_is_caught_and_named(pushes, fault, message):
     assert pushes.sync.policy_version == before
 
 
-@pytest.mark.parametrize("title", ["ray::RolloutWorker", "VLLM::EngineCore"])
+@pytest.mark.parametrize("title", ["ray::RolloutWorker", "VLLM::EngineCore", "VLLM::Worker"])
 def test_a_killed_process_of_an_engine_takes_all_of_it_and_is_replaced(pushes, title):
     """Also while it is idle. Nothing of it is left after 10 s, and its work goes on."""
     actor = psutil.Process(pushes.pool.worker_pids()[0])
