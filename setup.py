@@ -12,8 +12,10 @@ setup(
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.11",
-    packages=find_packages(include=["mgpo", "mgpo.*", "rewards", "rewards.*"]),
-    package_data={"mgpo": ["py.typed"], "rewards": ["py.typed"]},
+    packages=find_packages(
+        include=["mgpo", "mgpo.*", "rewards", "rewards.*", "sandbox", "sandbox.*"]
+    ),
+    package_data={name: ["py.typed"] for name in ("mgpo", "rewards", "sandbox")},
     install_requires=[
         "ray[default]>=2.50",
         "torch>=2.9",
@@ -42,6 +44,7 @@ setup(
             "ruff>=0.14",
             "mypy>=1.18",
             "import-linter>=2.5",
+            "hypothesis>=6.100",
         ],
     },
     entry_points={"console_scripts": ["mgpo = mgpo.__main__:main"]},

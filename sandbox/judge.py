@@ -1,0 +1,285 @@
+"""Programs against tests. Expected values stay in this process, which runs no program."""
+
+import os
+import platform
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sandbox import comparison, values
+from sandbox.comparison import Tolerance
+from sandbox.languages import COMPILED, PYTHON, TOOL_DIRS
+from sandbox.packages import SCIENTIFIC
+from sandbox.runner import Output, SandboxFault, Task, Zygote, memory_file, run_together
+from sandbox.types import Judgement, Submission, Test, TestResult
+from sandbox.verdicts import TRUSTED, ending, of_assertions, process_limits, wall_limit
+
+_MAX_RETRIES = 2
+_TRUSTED_FRAME_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a compiler made of a text: a file's bytes, or its complaint."""
+
+    binary: bytes
+    complaint: str
+
+
+class Judge:
+    """Judges one submission after the other, with zygotes of its own.
+
+    A program's zygote and that of trusted code beside it are two, so they share nothing.
+    """
+
+    def __init__(self, settings: Mapping[str, Any], tier: str):
+        """`settings` are ZygoteSettings' but the socket and the kind of zygote."""
+        self._settings = settings
+        self._tier = tier
+        self._zygotes: dict[tuple[str, bool], Zygote] = {}
+        self._num_retries = 0
+
+    def judge(self, submission: Submission) -> Judgement:
+        """Run the tests in order and return the verdict."""
+        start = time.monotonic()
+        self._num_retries = 0
+        self._program = self._compiled(submission)
+        results: list[TestResult] = []
+        spent_s = 0.0
+        for test in submission.tests:
+            if submission.stop_on_fail and any(r.verdict != "AC" for r in results):
+                results.append(TestResult(verdict="NOT_RUN"))
+                continue
+            total = submission.limits.total_time_s
+            if total is not None and spent_s >= total:
+                results.append(
+                    TestResult(verdict="TLE", detail="the program's total time is spent")
+                )
+                continue
+            result = self._judge_test(submission, test)
+            spent_s += result.time_s
+            results.append(result)
+        return Judgement(
+            id=submission.id,
+            verdict=next((v for r in results if (v := r.verdict) != "AC" and v != "NOT_RUN"), "AC"),
+            tests=results,
+            time_s=time.monotonic() - start,
+            tier=self._tier,
+            seed=submission.seed,
+            versions={"python": platform.python_version()},
+            num_retries=self._num_retries,
+        )
+
+    def close(self) -> None:
+        """End the zygotes."""
+        for zygote in self._zygotes.values():
+            zygote.close()
+        self._zygotes.clear()
+
+    def _judge_test(self, submission: Submission, test: Test) -> TestResult:
+        """Judge one test; again after a fault of ours, or when it ended just over its time."""
+        for _ in range(1 + _MAX_RETRIES):
+            try:
+                result = self._attempt(submission, test)
+            except SandboxFault as fault:
+                result = TestResult(verdict="SE", detail=str(fault))
+                self.close()
+            if result.verdict != "SE":
+                break
+            self._num_retries += 1
+        if result.verdict == "TLE" and result.exit_code is not None:  # it ended, in overtime
+            self._num_retries += 1
+            again = self._attempt(submission, test)
+            return again if again.verdict != "SE" else result
+        return result
+
+    def _compiled(self, submission: Submission) -> Program | None:
+        """Compile a program of another language than Python; a fault of ours is not its error."""
+        if submission.language == PYTHON:
+            return None
+        language = COMPILED[submission.language]
+        task = Task(
+            role="compile",
+            payload={
+                "command": language.command(),
+                "file_name": language.file_name,
+                "source": submission.code,
+            },
+            limits=process_limits(TRUSTED, allows_programs=True, allows_processes=True),
+            wall_s=wall_limit(TRUSTED),
+            frame_bytes=_TRUSTED_FRAME_BYTES,
+        )
+        [output] = run_together([(self.zygote("compiler", is_scientific=False), task)])
+        ended = ending(output, TRUSTED)
+        if ended.verdict != "AC":
+            return Program(b"", f"{ended.verdict}\n{ended.stderr_tail}")
+        return Program(output.frame, "")
+
+    def _attempt(self, submission: Submission, test: Test) -> TestResult:
+        if submission.kind == "stdin":
+            return self._stdin_test(submission, test)
+        if submission.kind == "assert":
+            return self._assert_test(submission, test)
+        return self._function_test(submission, test)
+
+    def _stdin_test(self, submission: Submission, test: Test) -> TestResult:
+        if self._program and self._program.complaint:
+            detail = "compile error"
+            return TestResult(verdict="RE", detail=detail, stderr_tail=self._program.complaint)
+        text = self._value(test.input, test.input_expr)
+        task = Task(
+            role="native" if self._program else "stdin",
+            payload={} if self._program else {"code": submission.code, "seed": submission.seed},
+            limits=process_limits(submission.limits, allows_programs=self._program is not None),
+            descriptors=[memory_file(self._program.binary)] if self._program else (),
+            wall_s=wall_limit(submission.limits),
+            stdin=text.encode() if isinstance(text, str) else bytes(text or b""),
+            output_bytes=int(submission.limits.output_mb * 2**20),
+        )
+        output = self.run(submission.code, task)
+        result = ending(output, submission.limits)
+        if result.verdict != "AC":
+            return result
+        expected = self._value(test.output, test.output_expr)
+        if submission.checker_code is not None:
+            got: Any = output.stdout.decode(errors="replace")
+            return self._checked(submission, result, text, got, expected)
+        want = expected.encode() if isinstance(expected, str) else bytes(expected or b"")
+        tolerance = Tolerance.parse(submission.checker)
+        is_right = comparison.same_tokens(output.stdout, want, tolerance)
+        return result if is_right else replace(result, verdict="WA")
+
+    def _function_test(self, submission: Submission, test: Test) -> TestResult:
+        arguments = self._value(test.input, test.input_expr)
+        task = Task(
+            role="function",
+            payload={
+                "code": submission.code,
+                "entry_point": submission.entry_point,
+                "arguments": list(arguments),
+                "argument_types": list(submission.argument_types),
+                "result_type": submission.result_type,
+                "result_argument": submission.result_argument,
+                "seed": submission.seed,
+            },
+            limits=process_limits(submission.limits),
+            wall_s=wall_limit(submission.limits),
+            output_bytes=int(submission.limits.output_mb * 2**20),
+            frame_bytes=values.MAX_FRAME_BYTES,
+        )
+        output = self.run(submission.code, task)
+        result = ending(output, submission.limits)
+        if result.verdict != "AC":
+            return result
+        if not output.frame:
+            return replace(result, verdict="RE", detail="the process ended without a result")
+        try:
+            got = values.decode(output.frame)
+        except values.BadFrame as error:
+            return replace(result, verdict="RE", detail=f"bad frame: {error}")
+        expected = self._value(test.output, test.output_expr)
+        if submission.checker_code is not None:
+            return self._checked(submission, result, arguments, got, expected)
+        is_right = comparison.same_value(got, expected, Tolerance.parse(submission.checker))
+        return (
+            result
+            if is_right
+            else replace(result, verdict="WA", detail=output.frame[:200].decode(errors="replace"))
+        )
+
+    def _assert_test(self, submission: Submission, test: Test) -> TestResult:
+        limits = submission.limits
+        program = Task(
+            role="serve_program",
+            payload={"code": submission.code, "seed": submission.seed},
+            limits=process_limits(limits),
+            wall_s=wall_limit(limits) + wall_limit(TRUSTED),  # it also waits for the tests
+            output_bytes=int(limits.output_mb * 2**20),
+        )
+        tests = Task(
+            role="run_test",
+            payload={
+                "test": test.source,
+                "setup": submission.setup,
+                "entry_point": submission.entry_point,
+                "longest_wait_s": wall_limit(limits),
+            },
+            limits=process_limits(TRUSTED),
+            wall_s=wall_limit(TRUSTED) + wall_limit(limits),
+            frame_bytes=values.MAX_FRAME_BYTES,
+        )
+        text = submission.setup + (test.source or "")
+        zygotes = (
+            self.zygote("trusted", is_scientific=_is_scientific(text)),
+            self.zygote("program", is_scientific=_is_scientific(submission.code)),
+        )
+        (from_program, to_tests), (from_tests, to_program) = (
+            os.pipe2(os.O_CLOEXEC),
+            os.pipe2(os.O_CLOEXEC),
+        )
+        tests.descriptors = (from_program, to_program)
+        program.descriptors = (from_tests, to_tests)
+        said, output = run_together(list(zip(zygotes, (tests, program), strict=True)))
+        return of_assertions(submission, said, output)
+
+    def _checked(
+        self, submission: Submission, result: TestResult, given: Any, got: Any, expected: Any
+    ) -> TestResult:
+        """Ask the submission's own checker. Raises SandboxFault when it fails."""
+        payload = {
+            "code": submission.checker_code,
+            "input_": given,
+            "output": got,
+            "expected": expected,
+        }
+        answer = self._ask("check", payload)
+        if not isinstance(answer, bool):
+            raise SandboxFault(f"the checker returned {answer!r}, neither True nor False")
+        return result if answer else replace(result, verdict="WA", detail="refused by the checker")
+
+    def _value(self, value: Any, expression: str | None) -> Any:
+        if expression is None:
+            return value
+        return self._ask("evaluate", {"expression": expression})
+
+    def _ask(self, role: str, payload: Mapping[str, Any]) -> Any:
+        """Run trusted code in a child of its own and return its answer. Raises SandboxFault."""
+        task = Task(
+            role=role,
+            payload=payload,
+            limits=process_limits(TRUSTED),
+            wall_s=wall_limit(TRUSTED),
+            frame_bytes=_TRUSTED_FRAME_BYTES,
+        )
+        [output] = run_together([(self.zygote("trusted", is_scientific=False), task)])
+        ended = ending(output, TRUSTED)
+        if ended.verdict != "AC":
+            raise SandboxFault(f"{role} ended with {ended.verdict}: {ended.stderr_tail[-500:]}")
+        return values.decode(output.frame, values.LIVE)
+
+    def run(self, code: str, task: Task) -> Output:
+        """Run a task in the zygote that suits the program. Raises SandboxFault."""
+        zygote = self.zygote("program", is_scientific=_is_scientific(code))
+        [output] = run_together([(zygote, task)])
+        return output
+
+    def zygote(self, side: str, *, is_scientific: bool) -> Zygote:
+        """Return a live zygote of that kind. Raises SandboxFault."""
+        key = (side, is_scientific)
+        zygote = self._zygotes.get(key)
+        if zygote and zygote.is_worn:
+            self._zygotes.pop(key).close()
+            zygote = None
+        if zygote is None:
+            settings = {**self._settings, "is_scientific": is_scientific}
+            if side == "compiler":
+                settings["library_dirs"] = [*settings["library_dirs"], *TOOL_DIRS]
+            zygote = Zygote(settings)
+            self._zygotes[key] = zygote
+        return zygote
+
+
+def _is_scientific(text: str) -> bool:
+    """Whether a text names one of the larger packages; parsing it is left to the child."""
+    return any(name in text for name in SCIENTIFIC)

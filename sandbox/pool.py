@@ -1,0 +1,176 @@
+"""Judges as many programs at a time as there are cores. The entry point of the package."""
+
+import asyncio
+import queue
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from sandbox import languages
+from sandbox.config import SandboxConfig
+from sandbox.framing import receive, send
+from sandbox.isolation.tiers import TierReport, require
+from sandbox.types import Judgement, Submission, TestResult
+
+_BOOT = (
+    "import sys; sys.path.append(sys.argv.pop(1)); "
+    "from sandbox import judge_process; judge_process.main()"
+)
+_MAX_DEATHS = 3  # of judges, over one submission
+
+
+class Sandbox:
+    """A pool of judges, each a process with zygotes of its own.
+
+    Threads may share it. Not to be used in a process that was forked from the one that made it.
+    """
+
+    def __init__(self, config: SandboxConfig | None = None):
+        """Start one judge, witness the isolation, then start the others.
+
+        Raises WeakSandboxError when this machine is too weak.
+        """
+        config = config or SandboxConfig()
+        self._queue: queue.Queue[tuple[Submission, Future[Judgement]] | None] = queue.Queue(
+            config.max_queued or 4 * config.workers
+        )
+        self.report = _witnessed(config.tier)
+        require(self.report, allow_weak=config.allow_weak_sandbox)
+        self._is_closed = False
+        self._threads = [
+            threading.Thread(target=self._serve, name=f"judge {number}", daemon=True)
+            for number in range(config.workers)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, submission: Submission) -> Future[Judgement]:
+        """Queue a program; blocks while the queue is full.
+
+        Raises ValueError for a language that is not here, RuntimeError once closed.
+        """
+        if self._is_closed:
+            raise RuntimeError("the sandbox is closed")
+        languages.check(submission.language, self.report.tier)
+        future: Future[Judgement] = Future()
+        self._queue.put((submission, future))
+        return future
+
+    def judge(self, submissions: Iterable[Submission]) -> list[Judgement]:
+        """Judge programs and return the judgements in their order."""
+        return [future.result() for future in [self.submit(each) for each in submissions]]
+
+    async def judge_async(self, submission: Submission) -> Judgement:
+        """Judge one program without blocking the event loop."""
+        future = await asyncio.to_thread(self.submit, submission)
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Judge what is queued, then end all processes."""
+        if not self._is_closed:
+            self._is_closed = True
+            for _ in self._threads:
+                self._queue.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def __enter__(self) -> "Sandbox":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _serve(self) -> None:
+        """Feed one judge, and start another when it dies. Its parent is this thread."""
+        judge = _JudgeProcess(self.report.tier)
+        while (item := self._queue.get()) is not None:
+            submission, future = item
+            if not future.set_running_or_notify_cancel():
+                continue
+            for _ in range(1 + _MAX_DEATHS):
+                row = judge.ask({"judge": submission.to_row()})
+                if row is not None:
+                    future.set_result(Judgement.from_row(row))
+                    break
+                judge.close()
+                judge = _JudgeProcess(self.report.tier)
+            else:
+                future.set_result(
+                    failed(submission, self.report.tier, f"{1 + _MAX_DEATHS} judges died over it")
+                )
+        judge.close()
+
+
+def failed(submission: Submission, tier: str, detail: str) -> Judgement:
+    """Make the judgement of a submission that could not be judged."""
+    result = TestResult(verdict="SE", detail=detail)
+    return Judgement(
+        id=submission.id,
+        verdict="SE",
+        tests=[result] * len(submission.tests),
+        time_s=0.0,
+        tier=tier,
+        seed=submission.seed,
+    )
+
+
+def _witnessed(tier: str) -> TierReport:
+    """Ask a judge of its own which tier works here."""
+    judge = _JudgeProcess(None)
+    try:
+        answer = judge.ask({"witness": tier})
+        if answer is None:
+            raise RuntimeError("the sandbox's judge ended at its start")
+        return TierReport(answer["tier"], answer["faults"])
+    finally:
+        judge.close()
+
+
+class _JudgeProcess:
+    def __init__(self, tier: str | None):
+        self._channel, theirs = socket.socketpair()
+        root = str(Path(__file__).resolve().parent.parent)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _BOOT, root, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+        theirs.close()
+        if tier is not None:
+            self.ask({"open": tier})
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """Return the answer, None when the judge died."""
+        try:
+            send(self._channel, request)
+        except OSError:
+            return None
+        return receive(self._channel)
+
+    def close(self) -> None:
+        self._channel.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def judge_rows(
+    rows: Sequence[dict[str, Any]], config: SandboxConfig | None = None
+) -> list[dict[str, Any]]:
+    """Judge JSON rows in a sandbox of their own and return JSON rows."""
+    with Sandbox(config) as sandbox:
+        judgements = sandbox.judge(Submission.from_row(row) for row in rows)
+    return [judgement.to_row() for judgement in judgements]

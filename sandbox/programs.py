@@ -1,0 +1,80 @@
+"""Runs a program in this process as `python main.py` would, and ends the process."""
+
+import atexit
+import os
+import sys
+from contextlib import suppress
+from types import CodeType, ModuleType, TracebackType
+from typing import Any, NoReturn
+
+FILE_NAME = "main.py"
+OUT_OF_MEMORY = 86
+"""Exit status of a program that ended by a MemoryError."""
+FAILED = 1
+
+
+def fresh_main() -> ModuleType:
+    """Make the module `__main__`, as an interpreter does at its start."""
+    main = ModuleType("__main__")
+    main.__dict__["__builtins__"] = sys.modules["builtins"]
+    main.__dict__["__file__"] = FILE_NAME
+    sys.modules["__main__"] = main
+    sys.argv[:] = [FILE_NAME]
+    return main
+
+
+def compiled(source: str) -> CodeType:
+    """Compile a program. Raises what compile() raises."""
+    return compile(source, FILE_NAME, "exec", dont_inherit=True)
+
+
+def run(source: str, names: dict[str, Any] | None = None) -> ModuleType:
+    """Run a program's text and return its module, with `names` in scope. Raises what it raises."""
+    main = fresh_main()
+    main.__dict__.update(names or {})
+    exec(compiled(source), main.__dict__)
+    return main
+
+
+def end(error: BaseException | None) -> NoReturn:
+    """End the process as the interpreter does: threads joined, buffers flushed, an error shown."""
+    status = _status_of(error)
+    try:
+        if "threading" in sys.modules:
+            sys.modules["threading"]._shutdown()
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.__stdout__, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except MemoryError:
+        status = OUT_OF_MEMORY
+    except BaseException:
+        status = status or 120  # as the interpreter's own, when it cannot flush
+    os._exit(status)
+
+
+def _status_of(error: BaseException | None) -> int:
+    if error is None:
+        return 0
+    if isinstance(error, SystemExit):
+        return _exit_status(error.code)
+    with suppress(BaseException):  # the hook may be the program's own
+        sys.excepthook(type(error), error, _of_the_program(error))
+    return OUT_OF_MEMORY if isinstance(error, MemoryError) else FAILED
+
+
+def _of_the_program(error: BaseException) -> TracebackType | None:
+    """Leave out the frames above the program's own."""
+    frame = error.__traceback__
+    while frame and frame.tb_frame.f_code.co_filename != FILE_NAME:
+        frame = frame.tb_next
+    return frame
+
+
+def _exit_status(code: Any) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return FAILED

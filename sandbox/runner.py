@@ -1,0 +1,388 @@
+"""Runs one confined child through a zygote and collects all it says, within bounds."""
+
+import json
+import marshal
+import os
+import resource
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sandbox.isolation import namespaces
+from sandbox.isolation.confinement import ProcessLimits
+from sandbox.isolation.namespaces import NOBODY
+from sandbox.protocol import KILL, Ended, RunRequest, ZygoteSettings
+
+_BOOT = (
+    "import sys; sys.path.append(sys.argv.pop(1)); "
+    "from sandbox import zygote; sys.path.pop(); zygote.main()"
+)
+_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "HOME": "/box",
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "MALLOC_ARENA_MAX": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+_STACK_BYTES = 2**30  # what the address space below the main thread's stack leaves room for
+_RUNS_PER_ZYGOTE = 5000
+_START_TIMEOUT_S = 60.0
+_MESSAGE_BYTES = 65536
+_CHUNK_BYTES = 2**20
+_STDERR_BYTES = 8192
+_GRACE_S = 30.0
+
+
+class SandboxFault(RuntimeError):
+    """The sandbox failed; nothing is known about the program."""
+
+
+class Zygote:
+    """A zygote process and the channel to it."""
+
+    def __init__(self, settings: Mapping[str, Any]):
+        """Start it. Raises SandboxFault with its own words."""
+        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        made = ZygoteSettings(socket=theirs.fileno(), **settings)
+        _, hard = resource.getrlimit(resource.RLIMIT_STACK)
+        soft = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(hard, _STACK_BYTES)
+        resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))  # inherited: see _STACK_BYTES
+        arguments = json.dumps({name: getattr(made, name) for name in made.__slots__})
+        root = str(Path(__file__).resolve().parent.parent)
+        self._process = subprocess.Popen(
+            [sys.executable, "-s", "-S", "-P", "-X", "utf8", "-c", _BOOT, root, arguments],
+            stdin=subprocess.PIPE,  # pipes, so that the streams that children inherit know it
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+            env=_ENVIRONMENT,
+            cwd="/",
+        )
+        theirs.close()
+        self.num_runs = 0
+        self._await_start(made.uses_namespaces)
+
+    def _await_start(self, uses_namespaces: bool) -> None:
+        self._channel.settimeout(_START_TIMEOUT_S)
+        try:
+            message = self._channel.recv(_MESSAGE_BYTES)
+        except TimeoutError:
+            message = marshal.dumps((f"no answer within {_START_TIMEOUT_S:.0f} s", {}))
+        self._channel.settimeout(None)
+        fault, theirs = marshal.loads(message) if message else (self._last_words(), {})
+        if not message and not fault:
+            fault = "it ended without a word"
+        shared = [name for name, value in namespaces.own().items() if theirs.get(name) == value]
+        if not fault and shared and uses_namespaces:
+            fault = f"it shares its namespaces {', '.join(shared)} with this process"
+        if fault:
+            self.close()
+            raise SandboxFault(f"the sandbox did not start: {fault}")
+
+    def _last_words(self) -> str:
+        self._process.kill()
+        words: bytes = self._process.communicate()[1]
+        return words.decode(errors="replace")[-2000:]
+
+    @property
+    def pid(self) -> int:
+        """Of the process started here; with namespaces, the one that waits outside them."""
+        return self._process.pid
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether it has served long enough."""
+        return self.num_runs >= _RUNS_PER_ZYGOTE
+
+    def fileno(self) -> int:
+        """Descriptor of the channel."""
+        return self._channel.fileno()
+
+    def send(self, request: RunRequest, descriptors: Sequence[int]) -> None:
+        """Start a run. Raises SandboxFault when the zygote is gone."""
+        self.num_runs += 1
+        try:
+            socket.send_fds(self._channel, [request.dump()], descriptors)
+        except OSError as error:
+            raise SandboxFault(f"the zygote is gone: {error}") from None
+
+    def kill_run(self) -> None:
+        """End the current run; if it has ended by itself, nothing happens."""
+        with suppress(OSError):  # gone, which the end of the channel tells
+            self._channel.send(KILL)
+
+    def receive(self) -> Ended:
+        """Read how a run ended. Raises SandboxFault when the zygote is gone."""
+        try:
+            message = self._channel.recv(_MESSAGE_BYTES)
+        except OSError as error:
+            raise SandboxFault(f"the zygote is gone: {error}") from None
+        if not message:
+            raise SandboxFault("the zygote ended in the middle of a run")
+        return Ended.load(message)
+
+    def close(self) -> None:
+        """End the zygote and everything below it."""
+        self._channel.close()
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream:
+                stream.close()
+
+
+@dataclass(slots=True)
+class Task:
+    """What to run: a role with its payload, standard input, and the limits."""
+
+    role: str
+    payload: Mapping[str, Any]
+    limits: ProcessLimits
+    wall_s: float
+    stdin: bytes = b""
+    output_bytes: int = 64 * 2**20
+    frame_bytes: int = 0
+    """The longest result that the role may write to descriptor 3; 0 if it has none."""
+    descriptors: Sequence[int] = ()
+    """More descriptors for the child, from 3 on, or from 4 beside a frame. Closed once they are
+    sent."""
+
+
+@dataclass(slots=True)
+class Output:
+    """What a run left."""
+
+    ended: Ended
+    stdout: bytes
+    stderr: bytes
+    frame: bytes
+    has_overflow: bool
+    """Whether it wrote more than it may."""
+
+
+@dataclass(slots=True)
+class _Stream:
+    """A pipe that is read up to `limit` bytes; of stderr the tail is kept."""
+
+    descriptor: int
+    limit: int
+    keeps_tail: bool = False
+    data: bytearray = field(default_factory=bytearray)
+
+    def read(self) -> bool:
+        """Take what there is; False at the end of the stream."""
+        try:
+            return self._take()
+        except BlockingIOError:
+            return True
+
+    def drain(self) -> None:
+        """Take what is left of a stream whose writers are gone, up to the limit."""
+        try:
+            while self._take() and not self.is_over:
+                pass
+        except BlockingIOError:
+            pass
+
+    def _take(self) -> bool:
+        chunk = os.read(self.descriptor, _CHUNK_BYTES)
+        self.data += chunk
+        if self.keeps_tail and len(self.data) > 2 * self.limit:
+            del self.data[: -self.limit]
+        return bool(chunk)
+
+    @property
+    def is_over(self) -> bool:
+        return not self.keeps_tail and len(self.data) > self.limit
+
+
+class Run:
+    """A run under way. `start` it, `step` it when one of its descriptors is ready, until `done`."""
+
+    def __init__(self, zygote: Zygote, task: Task):
+        self.zygote = zygote
+        self._task = task
+        self._ended: Ended | None = None
+        self._has_overflow = False
+        self._is_started = False
+        self._stdin = -1
+        self._left = memoryview(task.stdin)
+        self._made: list[_Stream] = []  # stdout, stderr, and the frame where there is one
+        self._open: dict[int, _Stream] = {}
+
+    def start(self, poller: "select.poll") -> None:
+        """Make the pipes and send the request. Raises SandboxFault."""
+        self._is_started = True
+        theirs = [
+            self._make_stdin(),
+            self._make_stream(self._task.output_bytes),
+            self._make_stream(_STDERR_BYTES, keeps_tail=True),
+        ]
+        payload = memory_file(marshal.dumps(dict(self._task.payload)))
+        extra = [self._make_stream(self._task.frame_bytes)] if self._task.frame_bytes else []
+        mine = [*theirs, payload, *extra]
+        try:
+            request = RunRequest(
+                self._task.role,
+                self._task.limits,
+                self._task.wall_s,
+                10 * self._task.wall_s + _GRACE_S,
+            )
+            self.zygote.send(request, [*mine, *self._task.descriptors])
+        finally:
+            for descriptor in (*mine, *self._task.descriptors):
+                os.close(descriptor)
+        poller.register(self.zygote, select.POLLIN)
+        for descriptor in self._open:
+            poller.register(descriptor, select.POLLIN)
+        if self._stdin >= 0:
+            self._feed(poller)
+
+    def _make_stdin(self) -> int:
+        theirs, self._stdin = os.pipe2(os.O_CLOEXEC)
+        _give(theirs)
+        os.set_blocking(self._stdin, False)
+        return theirs
+
+    def _make_stream(self, limit: int, *, keeps_tail: bool = False) -> int:
+        mine, theirs = os.pipe2(os.O_CLOEXEC)
+        _give(theirs)
+        os.set_blocking(mine, False)
+        stream = _Stream(mine, limit, keeps_tail)
+        self._made.append(stream)
+        self._open[mine] = stream
+        return theirs
+
+    def owns(self, descriptor: int) -> bool:
+        """Whether an event on the descriptor is this run's."""
+        return (
+            descriptor == self.zygote.fileno()
+            or descriptor == self._stdin
+            or descriptor in self._open
+        )
+
+    def step(self, descriptor: int, poller: "select.poll") -> None:
+        """Serve one descriptor that is ready. Raises SandboxFault."""
+        if descriptor == self.zygote.fileno():
+            self._ended = self.zygote.receive()
+            poller.unregister(self.zygote)
+        elif descriptor == self._stdin:
+            self._feed(poller)
+        else:
+            self._read(descriptor, poller)
+
+    def _read(self, descriptor: int, poller: "select.poll") -> None:
+        stream = self._open[descriptor]
+        is_open = stream.read()
+        if stream.is_over:
+            self._has_overflow = True
+            self.zygote.kill_run()
+        if not is_open or stream.is_over:
+            self._close_stream(descriptor, poller)
+
+    def _close_stream(self, descriptor: int, poller: "select.poll") -> None:
+        poller.unregister(descriptor)
+        del self._open[descriptor]
+        os.close(descriptor)
+
+    def _feed(self, poller: "select.poll") -> None:
+        """Write what the pipe takes; a program need not read its input."""
+        try:
+            while self._left:
+                self._left = self._left[os.write(self._stdin, self._left) :]
+        except BlockingIOError:
+            poller.register(self._stdin, select.POLLOUT)
+            return
+        except BrokenPipeError:
+            pass
+        self._close_stdin(poller)
+
+    def _close_stdin(self, poller: "select.poll") -> None:
+        if self._stdin >= 0:
+            with suppress(KeyError):  # registered only when its pipe was full
+                poller.unregister(self._stdin)
+            os.close(self._stdin)
+            self._stdin = -1
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the process has ended; its verdict never waits for the end of a stream."""
+        return self._ended is not None
+
+    def finish(self, poller: "select.poll") -> Output:
+        """Take what the pipes still hold, close them, and return it all."""
+        assert self._ended is not None
+        for descriptor, stream in list(self._open.items()):
+            stream.drain()
+            self._has_overflow |= stream.is_over
+            self._close_stream(descriptor, poller)
+        self._close_stdin(poller)
+        stdout, stderr, *frames = self._made
+        return Output(
+            ended=self._ended,
+            stdout=bytes(stdout.data),
+            stderr=bytes(stderr.data[-_STDERR_BYTES:]),
+            frame=bytes(frames[0].data) if frames else b"",
+            has_overflow=self._has_overflow,
+        )
+
+    def abandon(self, poller: "select.poll") -> None:
+        """Close everything after a fault."""
+        if not self._is_started:
+            for descriptor in self._task.descriptors:
+                os.close(descriptor)
+        for descriptor in list(self._open):
+            self._close_stream(descriptor, poller)
+        self._close_stdin(poller)
+
+
+def run_together(pairs: Sequence[tuple[Zygote, Task]]) -> list[Output]:
+    """Run tasks at the same time, each in its own zygote, until all have ended.
+
+    When the first of them ends, the others are ended too. Raises SandboxFault.
+    """
+    poller = select.poll()
+    runs = [Run(zygote, task) for zygote, task in pairs]
+    try:
+        for run in runs:
+            run.start(poller)
+        while not all(run.is_done for run in runs):
+            for descriptor, _ in poller.poll():
+                # An earlier event of this round may have closed it.
+                owner = next((run for run in runs if run.owns(descriptor)), None)
+                if owner:
+                    owner.step(descriptor, poller)
+                if owner is runs[0] and owner.is_done:
+                    for run in runs[1:]:
+                        run.zygote.kill_run()
+        return [run.finish(poller) for run in runs]
+    except BaseException:
+        for run in runs:
+            run.abandon(poller)
+        raise
+
+
+def memory_file(data: bytes) -> int:
+    """Return the descriptor of a file in memory, at its start."""
+    descriptor = os.memfd_create("payload", os.MFD_CLOEXEC)
+    view = memoryview(data)
+    offset = 0
+    while offset < len(data):
+        offset += os.pwrite(descriptor, view[offset:], offset)
+    return descriptor
+
+
+def _give(descriptor: int) -> None:
+    """Let the child open its pipes again by name, /dev/stdin for one, though it is nobody."""
+    if os.geteuid() == 0:
+        os.fchown(descriptor, NOBODY, NOBODY)

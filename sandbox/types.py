@@ -1,0 +1,175 @@
+"""What is judged and what comes out. Standard library only; everything goes to JSON and back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, ClassVar, Literal, get_args
+
+from sandbox.comparison import Tolerance
+
+Kind = Literal["stdin", "function", "assert"]
+Verdict = Literal["AC", "WA", "TLE", "MLE", "OLE", "RE", "SE"]
+"""Accepted, wrong answer, time, memory or output limit exceeded, runtime error, and `SE`, the
+sandbox's own fault, which says nothing about the program."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """Limits of one test; `total_time_s` is the program's."""
+
+    time_s: float = 2.0
+    """CPU seconds. The wall clock may show twice that, or a second more."""
+    memory_mb: int = 512
+    output_mb: float = 64.0
+    file_mb: int = 16
+    num_threads: int = 64
+    num_open_files: int = 64
+    total_time_s: float | None = None
+    """CPU seconds of all tests together; those that would exceed it are TLE."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a limit that is not positive."""
+        for name, value in asdict(self).items():
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} must be positive, got {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Test:
+    """One test. What is read depends on the kind of the submission."""
+
+    __test__: ClassVar[bool] = False  # to pytest
+
+    input: Any = None
+    """`stdin`: the text. `function`: the list of arguments."""
+    output: Any = None
+    """The expected output or result."""
+    input_expr: str | None = None
+    """A trusted Python expression for a large `input`, evaluated in a child of its own."""
+    output_expr: str | None = None
+    source: str | None = None
+    """`assert`: the test's text."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Submission:
+    """A program and the tests it must pass."""
+
+    code: str
+    tests: Sequence[Test]
+    kind: Kind = "stdin"
+    id: str = ""
+    language: str = "python"
+    entry_point: str | None = None
+    """`function`: a function's name, or `Solution.method`."""
+    checker: str = "tokens"
+    """`tokens`, exact; or `float:TOL`."""
+    checker_code: str | None = None
+    """Text that defines `check(input, output, expected) -> bool`, run in a child of its own."""
+    setup: str = ""
+    """`assert`: text run before each test, on the tests' side."""
+    argument_types: Sequence[str | None] = ()
+    """`function`: `ListNode`, `TreeNode` or `ListNode[]` where an argument is such a thing."""
+    result_type: str | None = None
+    result_argument: int | None = None
+    """`function`: the argument that holds the result, for functions that work in place."""
+    limits: Limits = field(default_factory=Limits)
+    stop_on_fail: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for what no verdict could be given on."""
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"kind {self.kind!r}: give one of {', '.join(get_args(Kind))}")
+        if not self.tests:
+            raise ValueError("no tests: a program that passes none of nothing proves nothing")
+        if self.kind == "function" and not self.entry_point:
+            raise ValueError("kind function needs entry_point, the name of the function to call")
+        if self.kind != "stdin" and self.language != "python":
+            raise ValueError(f"kind {self.kind} is for python; {self.language} has stdin only")
+        Tolerance.parse(self.checker)
+        for number, test in enumerate(self.tests):
+            if (test.source is not None) != (self.kind == "assert"):
+                raise ValueError(
+                    f"test {number}: kind assert has texts, the others input and output"
+                )
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Submission":
+        """Read a JSON row, in which the limits lie flat. Raises ValueError."""
+        values = {name: row[name] for name in _FIELDS if name in row}
+        limits = {name: row[key] for key, name in _LIMITS.items() if key in row}
+        if not isinstance(row.get("code"), str) or not isinstance(row.get("tests"), list):
+            raise ValueError("a row needs code (text) and tests (a list)")
+        values["tests"] = [_test_of(test) for test in row["tests"]]
+        return cls(**values, limits=Limits(**limits))
+
+    def to_row(self) -> dict[str, Any]:
+        """Write what `from_row` reads."""
+        row = {name: getattr(self, name) for name in _FIELDS}
+        row["tests"] = [
+            test.source if test.source is not None else asdict(test) for test in self.tests
+        ]
+        return row | {key: getattr(self.limits, name) for key, name in _LIMITS.items()}
+
+
+_FIELDS = tuple(f.name for f in fields(Submission) if f.name != "limits")
+_LIMITS = {
+    "time_limit_s": "time_s",
+    "memory_limit_mb": "memory_mb",
+    "output_limit_mb": "output_mb",
+    "file_limit_mb": "file_mb",
+    "thread_limit": "num_threads",
+    "open_file_limit": "num_open_files",
+    "total_time_limit_s": "total_time_s",
+}
+
+
+def _test_of(value: Any) -> Test:
+    if isinstance(value, str):
+        return Test(source=value)
+    if not isinstance(value, Mapping):
+        raise ValueError(f"a test is a text or an object, got {type(value).__name__}")
+    try:
+        return Test(**value)
+    except TypeError as error:
+        raise ValueError(f"test: {error}") from None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TestResult:
+    """How one test went."""
+
+    verdict: Verdict | Literal["NOT_RUN"]
+    time_s: float = 0.0
+    """CPU seconds."""
+    wall_s: float = 0.0
+    memory_mb: float = 0.0
+    """Peak above the bare interpreter."""
+    exit_code: int | None = None
+    signal: int | None = None
+    stdout_head: str = ""
+    stderr_tail: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """The verdict on a program: the first in test order that is not AC."""
+
+    id: str
+    verdict: Verdict
+    tests: Sequence[TestResult]
+    time_s: float
+    tier: str
+    seed: int
+    versions: Mapping[str, str] = field(default_factory=dict)
+    num_retries: int = 0
+
+    def to_row(self) -> dict[str, Any]:
+        """Write as JSON-serialisable values."""
+        return asdict(self)
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Judgement":
+        """Read what `to_row` wrote."""
+        return cls(**{**row, "tests": [TestResult(**test) for test in row["tests"]]})

@@ -1,0 +1,237 @@
+"""How a value leaves a process that ran a program: JSON text with tags, never pickle.
+
+Plain JSON for None, bool, int, float, str and list; anything else is an object with one key, its
+tag. What has no tag is `opaque`: equal to nothing. The text is hostile: decoding it runs no code,
+raises only BadFrame, and puts no foreign key into a hash table unless asked to.
+"""
+
+import json
+import math
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any
+
+MAX_FRAME_BYTES = 8 * 2**20
+"""Of a program's result; more is an output limit exceeded."""
+_MAX_DEPTH = 400
+_SAFE_INT = 2**63
+_MAX_INT_CHARACTERS = 20
+_HEXADECIMAL = re.compile("-?[0-9a-f]+")
+_MAX_BIG_INT_CHARACTERS = 2**20
+
+
+class BadFrame(ValueError):
+    """A text that no encoder of ours wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value of a type that does not travel."""
+
+    type_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetItems:
+    """The elements of a set, in no order and not hashed."""
+
+    items: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class DictItems:
+    """The pairs of a dictionary, not hashed."""
+
+    pairs: list[tuple[Any, Any]]
+
+
+# ---- encoding, in the process of the program
+
+
+def encode(value: Any, encode_other: Callable[[Any], dict[str, Any]] | None = None) -> str:
+    """Write a value as tagged JSON. `encode_other` gives the object for what is opaque otherwise.
+
+    Raises RecursionError for a value nested too deeply, which a cyclic one is.
+    """
+    return json.dumps(_tagged(value, 0, encode_other), allow_nan=False)
+
+
+def _tagged(value: Any, depth: int, other: Callable[[Any], dict[str, Any]] | None) -> Any:
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return value
+    if kind is int:
+        return value if -_SAFE_INT < value < _SAFE_INT else {"int": f"{value:x}"}
+    if kind is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if depth > _MAX_DEPTH:
+        raise RecursionError("value nested too deeply")
+    container = _container(value, kind)
+    if container is not None:
+        tag, items = container
+        body = [_tagged(item, depth + 1, other) for item in items]
+        if tag == "dict":
+            body = [pair["tuple"] for pair in body]
+        return {tag: body} if tag else body
+    if kind.__module__.split(".")[0] == "numpy" and hasattr(value, "tolist"):
+        plain = value.tolist()
+        return {"opaque": kind.__name__} if type(plain) is kind else _tagged(plain, depth, other)
+    text = _text_of(value, kind)
+    if text is not None:
+        return text
+    return other(value) if other else {"opaque": kind.__name__[:200]}
+
+
+def _container(value: Any, kind: type) -> tuple[str, list[Any]] | None:
+    """Return the tag, empty for a list, and the items of a container that travels."""
+    if kind is list or kind is deque:
+        return "", list(value)
+    if kind is tuple or (isinstance(value, tuple) and "_fields" in kind.__dict__):
+        return "tuple", list(value)
+    if kind is dict or (isinstance(value, dict) and kind.__module__ == "collections"):
+        return "dict", list(value.items())
+    if kind is set or kind is frozenset:
+        return kind.__name__, list(value)
+    return None
+
+
+def _text_of(value: Any, kind: type) -> dict[str, Any] | None:
+    if kind is bytes or kind is bytearray:
+        return {kind.__name__: value.hex()}
+    if kind is complex:
+        return {"complex": [repr(value.real), repr(value.imag)]}
+    if kind is range:
+        return {"range": [f"{n:x}" for n in (value.start, value.stop, value.step)]}
+    if kind is Decimal:
+        return {"decimal": str(value)}
+    if kind is Fraction:
+        return {"fraction": [f"{value.numerator:x}", f"{value.denominator:x}"]}
+    if kind in (date, datetime, time):
+        return {kind.__name__: value.isoformat()}
+    if kind is timedelta:
+        return {"timedelta": [value.days, value.seconds, value.microseconds]}
+    return None
+
+
+# ---- decoding
+
+
+def plain_text(body: Any) -> str:
+    """Return a text. Raises BadFrame for anything else."""
+    if type(body) is not str or len(body) > _MAX_BIG_INT_CHARACTERS:
+        raise BadFrame("a text was expected")
+    return body
+
+
+def _hexadecimal(body: Any) -> int:
+    digits = plain_text(body)
+    if not _HEXADECIMAL.fullmatch(digits):
+        raise BadFrame("a hexadecimal number was expected")
+    return int(digits, 16)
+
+
+def _real(body: Any) -> float:
+    text = plain_text(body)
+    if not text.isascii() or len(text) > 40:
+        raise BadFrame("a number was expected")
+    return float(text)
+
+
+def plain_list(body: Any, length: int | None = None) -> list[Any]:
+    """Return a list, of that length where one is given. Raises BadFrame for anything else."""
+    if type(body) is not list or (length is not None and len(body) != length):
+        raise BadFrame("a list was expected")
+    return body
+
+
+def _pairs(body: Any) -> list[tuple[Any, Any]]:
+    return [(key, value) for key, value in (plain_list(pair, 2) for pair in plain_list(body))]
+
+
+def _complex(body: Any) -> complex:
+    real, imaginary = plain_list(body, 2)
+    return complex(_real(real), _real(imaginary))
+
+
+def _range(body: Any) -> range:
+    start, stop, step = (_hexadecimal(number) for number in plain_list(body, 3))
+    return range(start, stop, step)
+
+
+def _fraction(body: Any) -> Fraction:
+    numerator, denominator = (_hexadecimal(number) for number in plain_list(body, 2))
+    if denominator <= 0:
+        raise BadFrame("a fraction's denominator must be positive")
+    return Fraction(numerator, denominator)
+
+
+def _timedelta(body: Any) -> timedelta:
+    days, seconds, microseconds = plain_list(body, 3)
+    if not all(type(number) is int for number in (days, seconds, microseconds)):
+        raise BadFrame("a timedelta has three integers")
+    return timedelta(days, seconds, microseconds)
+
+
+_INERT: Mapping[str, Callable[[Any], Any]] = {
+    "int": _hexadecimal,
+    "float": _real,
+    "tuple": lambda body: tuple(plain_list(body)),
+    "dict": lambda body: DictItems(_pairs(body)),
+    "set": lambda body: SetItems(plain_list(body)),
+    "frozenset": lambda body: SetItems(plain_list(body)),
+    "bytes": lambda body: bytes.fromhex(plain_text(body)),
+    "bytearray": lambda body: bytearray.fromhex(plain_text(body)),
+    "complex": _complex,
+    "range": _range,
+    "decimal": lambda body: Decimal(plain_text(body)),
+    "fraction": _fraction,
+    "date": lambda body: date.fromisoformat(plain_text(body)),
+    "datetime": lambda body: datetime.fromisoformat(plain_text(body)),
+    "time": lambda body: time.fromisoformat(plain_text(body)),
+    "timedelta": _timedelta,
+    "opaque": lambda body: Opaque(plain_text(body)),
+}
+LIVE: Mapping[str, Callable[[Any], Any]] = {
+    **_INERT,
+    "dict": lambda body: dict(_pairs(body)),
+    "set": lambda body: set(plain_list(body)),
+    "frozenset": lambda body: frozenset(plain_list(body)),
+}
+"""Builds real sets and dictionaries: for a process that may be slowed down by its input."""
+
+
+def decode(frame: bytes, builders: Mapping[str, Callable[[Any], Any]] = _INERT) -> Any:
+    """Read what `encode` wrote. Raises BadFrame, and nothing else, for anything that it did not."""
+
+    def build(pairs: list[tuple[str, Any]]) -> Any:
+        if len(pairs) != 1 or pairs[0][0] not in builders:
+            raise BadFrame("an object without a known tag")
+        return builders[pairs[0][0]](pairs[0][1])
+
+    try:
+        return json.loads(
+            frame.decode(),
+            object_pairs_hook=build,
+            parse_int=_small_int,
+            parse_constant=_no_constant,
+        )
+    except BadFrame:
+        raise
+    # The constructors above are given hostile texts and numbers.
+    except (ValueError, TypeError, ArithmeticError, InvalidOperation, RecursionError) as error:
+        raise BadFrame(f"{type(error).__name__}: {error}"[:200]) from None
+
+
+def _small_int(digits: str) -> int:
+    if len(digits) > _MAX_INT_CHARACTERS:
+        raise BadFrame("a long integer without its tag")
+    return int(digits)
+
+
+def _no_constant(name: str) -> Any:
+    raise BadFrame(f"{name} without its tag")

@@ -1,0 +1,170 @@
+"""Tests as texts: the program's functions are called over a pipe, as if they were here."""
+
+import pytest
+
+from sandbox.config import SandboxConfig
+from sandbox.pool import Sandbox
+from sandbox.types import Limits, Submission, Test
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def verdict():
+    with Sandbox(SandboxConfig(num_workers=1)) as sandbox:
+
+        def judge(code, test, setup="", entry_point=None):
+            submission = Submission(
+                kind="assert",
+                code=code,
+                tests=[Test(source=test)],
+                setup=setup,
+                entry_point=entry_point,
+                limits=Limits(time_s=1.0),
+            )
+            [judgement] = sandbox.judge([submission])
+            return judgement.verdict
+
+        yield judge
+
+
+RIGHT = {
+    "keyword arguments": (
+        "def f(a, *, b=1): return a - b",
+        "assert f(5, b=2) == 3 and f(a=5) == 4",
+    ),
+    "changed in place": ("def f(x): x.sort()", "a = [3, 1, 2]\nf(a)\nassert a == [1, 2, 3]"),
+    "changed deep inside": (
+        "def f(m): m[0][0] = 9",
+        "m = [[1], [2]]\nf(m)\nassert m == [[9], [2]]",
+    ),
+    "a dictionary changed": ("def f(d): d['k'] = 1", "d = {}\nf(d=d)\nassert d == {'k': 1}"),
+    "a function given": ("def f(g, x): return g(g(x))", "assert f(lambda v: v * 2, 3) == 12"),
+    "a function returned": ("def f(n): return lambda x: x + n", "assert f(2)(3) == 5"),
+    "a generator": ("def f(n):\n  for i in range(n): yield i", "assert list(f(3)) == [0, 1, 2]"),
+    "a generator given": ("def f(xs): return sum(xs)", "assert f(i for i in range(4)) == 6"),
+    "a map": ("def f(xs): return map(str, xs)", "assert list(f([1])) == ['1']"),
+    "an exception": (
+        "def f(x):\n  if x < 0: raise ValueError('negative')\n  return x",
+        "try:\n    f(-1)\n    assert False\n"
+        "except ValueError as error:\n    assert 'negative' in str(error)",
+    ),
+    "an exception of its own": (
+        "class Bad(Exception): pass\ndef f(): raise Bad('x')",
+        "try:\n    f()\n    assert False\nexcept Bad:\n    pass",
+    ),
+    "objects": (
+        "class P:\n  def __init__(self, x): self.x = x\n"
+        "  def double(self): return P(self.x * 2)\n"
+        "  def __eq__(self, o): return self.x == o.x\n  def __len__(self): return self.x\n"
+        "  def __repr__(self): return f'P({self.x})'\n"
+        "  def __getitem__(self, i): return self.x + i",
+        "p = P(2)\nassert p.double().x == 4 and p == P(2) and p != P(3)\n"
+        "assert len(p) == 2 and repr(p) == 'P(2)' and p[3] == 5 and isinstance(p, P)\n"
+        "p.x = 7\nassert p.x == 7",
+    ),
+    "a helper of the program": (
+        "def g(x): return x + 1\ndef f(x): return x - 1",
+        "assert f(g(4)) == 4",
+    ),
+    "a module that only the program imports": (
+        "import math\ndef f(x): return x / 3",
+        "assert math.isclose(f(1), 0.3333333333)",
+    ),
+    "its name hides a builtin": ("def sum(a, b): return a + b", "assert sum(2, 3) == 5"),
+    "sets and tuples": (
+        "def f(): return {(1, 2): {3, 4}, 'x': frozenset({5})}",
+        "assert f() == {(1, 2): {3, 4}, 'x': frozenset({5})}",
+    ),
+    "counters": (
+        "from collections import Counter\ndef f(s): return Counter(s)",
+        "assert f('aab') == {'a': 2, 'b': 1}",
+    ),
+    "large integers": ("def f(): return 7 ** 9000", "assert f() == 7 ** 9000"),
+    "prints do not matter": (
+        'def f():\n  print(\'["WA", ""]\' * 1000)\n  return 1',
+        "assert f() == 1",
+    ),
+    "its own random order": ("import random\ndef f(): return random.random()", "assert f() != f()"),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_programs_pass(verdict, name):
+    assert verdict(*RIGHT[name]) == "AC"
+
+
+RECORDS = """
+class Node:
+    def __init__(self, val=0, next=None):
+        self.val = val
+        self.next = next
+def build(values):
+    head = None
+    for value in reversed(values):
+        head = Node(value, head)
+    return head
+def values(node):
+    found = []
+    while node:
+        found.append(node.val)
+        node = node.next
+    return found
+"""
+
+
+def test_instances_of_classes_that_both_sides_define_travel_whole(verdict):
+    code = RECORDS + (
+        "def f(head):\n    last = None\n    while head:\n"
+        "        head.next, last, head = last, head, head.next\n    return last\n"
+    )
+    test = "assert values(f(build(list(range(3000))))) == list(range(2999, -1, -1))"
+    assert verdict(code, test, RECORDS) == "AC"
+    in_place = RECORDS + "def f(head):\n    head.val = 5\n    head.next = None\n"
+    assert verdict(in_place, "h = build([1, 2])\nf(h)\nassert values(h) == [5]", RECORDS) == "AC"
+
+
+WRONG = {
+    "a wrong value": ("WA", "def f(x): return x", "assert f(1) == 2"),
+    "equal to everything": (
+        "WA",
+        "class E:\n  def __eq__(self, o): return True\n  def __bool__(self): return True\n"
+        "def f(x): return E()",
+        "assert f(1) == 2",
+    ),
+    "its own failed assert": ("RE", "def f(x): assert x == 2", "f(1)"),
+    "its own exception": ("RE", "def f(x): return 1 / 0", "assert f(1) == 2"),
+    "no such function": ("RE", "def g(x): return x", "assert f(1) == 2"),
+    "the wrong kind of answer": ("RE", "def f(x): return None", "assert f(1)[0] == 2"),
+    "it does not compile": ("RE", "def f(x) return x", "assert f(1) == 1"),
+    "it ends": ("RE", "import os\ndef f(x): os._exit(0)", "assert f(1) == 1"),
+    "it leaves": ("RE", "import sys\ndef f(x): sys.exit(0)", "assert f(1) == 1"),
+    "it sleeps": ("TLE", "import time\ndef f(x): time.sleep(100)", "assert f(1) == 1"),
+    "it never ends": ("TLE", "def f(x):\n  while True: pass", "assert f(1) == 1"),
+    "it takes all memory": ("MLE", "def f(x): return bytearray(1 << 33)", "assert f(1) == 1"),
+    "it writes on the pipe": (
+        "RE",
+        "import os\ndef f(x):\n  os.write(4, b'\\x05\\0\\0\\0hello')\n  return 2",
+        "assert f(1) == 2",
+    ),
+    "a message without end": (
+        "RE",
+        "import os\ndef f(x):\n  os.write(4, b'\\xff\\xff\\xff\\xff')\n  return 2",
+        "assert f(1) == 2",
+    ),
+    "a test's builtin": (
+        "WA",
+        "def f(x): return 5\ndef abs(x): return 0",
+        "assert abs(f(1) - 2) < 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_programs_do_not(verdict, name):
+    expected, code, test = WRONG[name]
+    assert verdict(code, test) == expected
+
+
+def test_a_test_that_cannot_be_run_says_nothing_about_the_program(verdict):
+    assert verdict("def f(x): return 1", "assert f(1 == 1") == "SE"

@@ -1,0 +1,173 @@
+"""The pool: order, back-pressure, and processes that die in the middle."""
+
+import asyncio
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from sandbox.config import SandboxConfig
+from sandbox.isolation.tiers import WeakSandboxError
+from sandbox.pool import Sandbox
+from sandbox.types import Judgement, Limits, Submission, Test
+
+SLOW = "import time; time.sleep(0.3); print(input())"
+
+
+def _echo(number, code="print(input())"):
+    return Submission(
+        id=str(number), code=code, tests=[Test(input=f"{number}\n", output=f"{number}\n")]
+    )
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(SandboxConfig(num_workers=2)) as sandbox:
+        yield sandbox
+
+
+def test_judgements_come_in_order_and_go_to_json(sandbox):
+    judged = sandbox.judge(_echo(number) for number in range(40))
+    assert [j.id for j in judged] == [str(number) for number in range(40)]
+    assert {j.verdict for j in judged} == {"AC"}
+    assert Judgement.from_row(judged[0].to_row()) == judged[0]
+
+
+def test_an_event_loop_is_served(sandbox):
+    async def many():
+        return await asyncio.gather(*(sandbox.judge_async(_echo(n)) for n in range(10)))
+
+    assert {j.verdict for j in asyncio.run(many())} == {"AC"}
+
+
+def _processes(word):
+    """Processes of this sandbox whose command line holds `word`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if word in path.read_text(errors="replace"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", ["judge_process", "zygote"])
+def test_a_process_killed_in_the_middle_loses_and_doubles_nothing(sandbox, victim):
+    futures = []
+    feeder = threading.Thread(
+        target=lambda: futures.extend(sandbox.submit(_echo(n, SLOW)) for n in range(12))
+    )
+    feeder.start()
+    for _ in range(3):
+        time.sleep(0.4)
+        for process in _processes(f"import {victim}")[:1]:
+            os.kill(process, signal.SIGKILL)
+    feeder.join()
+    judged = [future.result(timeout=60) for future in futures]
+    assert [(j.id, j.verdict) for j in judged] == [(str(n), "AC") for n in range(12)]
+
+
+@pytest.mark.slow
+def test_nothing_outlives_a_closed_sandbox():
+    before = set(_processes("from sandbox import"))
+    with Sandbox(SandboxConfig(num_workers=2)) as own:
+        own.judge(_echo(number) for number in range(4))
+        assert set(_processes("from sandbox import")) - before
+    deadline = time.monotonic() + 10
+    while set(_processes("from sandbox import")) - before and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert set(_processes("from sandbox import")) - before == set()
+    with pytest.raises(RuntimeError, match="closed"):
+        own.submit(_echo(0))
+
+
+def test_a_weak_tier_is_refused_unless_asked_for():
+    with pytest.raises(WeakSandboxError, match="allow_weak_sandbox=True accepts that"):
+        Sandbox(SandboxConfig(num_workers=1, tier="C"))
+    with Sandbox(SandboxConfig(num_workers=1, tier="C", allow_weak_sandbox=True)) as weak:
+        [judged] = weak.judge([_echo(1)])
+    assert (judged.verdict, judged.tier) == ("AC", "C")
+
+
+def test_a_language_that_is_not_here_is_an_error_at_once(sandbox):
+    with pytest.raises(ValueError, match="give one of python, cpp, c"):
+        sandbox.submit(Submission(code="", language="cobol", tests=[Test(input="", output="")]))
+
+
+@pytest.mark.slow
+def test_cpp_is_compiled_and_judged(sandbox):
+    text = "#include <iostream>\nint main() { long n; std::cin >> n; std::cout << n * n; }"
+    tests = [Test(input="3", output="9"), Test(input="100000", output="10000000000")]
+    try:
+        right, wrong, broken = sandbox.judge(
+            Submission(code=code, language="cpp", tests=tests)
+            for code in (text, text.replace("long", "int"), text.replace("main", "1main"))
+        )
+    except ValueError as error:
+        pytest.skip(str(error))
+    assert right.verdict == "AC"
+    assert [t.verdict for t in wrong.tests] == ["AC", "WA"]
+    assert (broken.verdict, broken.tests[0].detail) == ("RE", "compile error")
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "verdict"),
+    [
+        (Limits(time_s=0.5), "while True: pass", "TLE"),
+        (Limits(memory_mb=64), "x = bytearray(1 << 30)", "MLE"),
+        (Limits(output_mb=0.1), "print('x' * 10**6)", "OLE"),
+        (Limits(), "import os; os.fork()", "RE"),
+    ],
+    ids=["time", "memory", "output", "processes"],
+)
+def test_each_limit_bites(sandbox, limits, code, verdict):
+    [judged] = sandbox.judge(
+        [Submission(code=code, tests=[Test(input="", output="")], limits=limits)]
+    )
+    assert judged.verdict == verdict
+
+
+def test_the_total_time_and_the_first_failure_can_end_a_program(sandbox):
+    code = "while True:\n    pass"
+    tests = [Test(input="", output="")] * 3
+    [judged] = sandbox.judge(
+        [Submission(code=code, tests=tests, limits=Limits(time_s=0.2, total_time_s=0.3))]
+    )
+    assert [t.verdict for t in judged.tests] == ["TLE"] * 3
+    assert judged.tests[2].time_s == 0
+    [judged] = sandbox.judge(
+        [Submission(code=code, tests=tests, limits=Limits(time_s=0.2), stop_on_fail=True)]
+    )
+    assert [t.verdict for t in judged.tests] == ["TLE", "NOT_RUN", "NOT_RUN"]
+
+
+def test_checkers_of_the_submission_decide(sandbox):
+    checker = (
+        "def check(input, output, expected):\n"
+        "    return sum(map(int, output.split())) == int(input)\n"
+    )
+    tests = [Test(input="7", output="")]
+    right, wrong, broken = sandbox.judge(
+        Submission(code=code, tests=tests, checker_code=text)
+        for code, text in (
+            ("print(3, 4)", checker),
+            ("print(3, 5)", checker),
+            ("print(3, 4)", "def check(*_): raise ValueError"),
+        )
+    )
+    assert (right.verdict, wrong.verdict, broken.verdict) == ("AC", "WA", "SE")
+
+
+def test_runs_repeat_themselves_by_seed(sandbox):
+    code = "import random\nprint(random.random(), hash('a'), list({'b', 'c', 'd'}))"
+
+    def said(seed):
+        [j] = sandbox.judge([Submission(code=code, tests=[Test(input="", output="")], seed=seed)])
+        return j.tests[0].stdout_head
+
+    assert said(1) == said(1) != said(2)
