@@ -198,7 +198,9 @@ class Link:
         if type(outer) is not list or len(outer) != 2:
             raise values.BadFrame("not a message")
         body, entries = outer
-        nodes = [object.__new__(self._record(entry)) for entry in values.plain_list(entries)]
+        nodes: list[Any] = [
+            object.__new__(self._record(entry)) for entry in values.plain_list(entries)
+        ]
         builders = {
             **values.LIVE,
             "node": lambda number: _item(nodes, number),
