@@ -108,7 +108,7 @@ class Link:
             else:
                 kwargs = dict(map(tuple, pairs))
                 answer = self._done(self.operations[operation], target, args, kwargs)
-        except Gone:
+        except (Gone, MemoryError):
             raise
         except BaseException as error:
             answer = ["raise", *_described(error)]
@@ -122,11 +122,15 @@ class Link:
     ) -> list[Any]:
         places: list[tuple[Any, Any]] = [*enumerate(args), *kwargs.items()]
         before = [
-            (place, value, self._dump(value)) for place, value in places if _can_change(value)
+            (place, value, self._dump(value)) for place, value in places if self._can_change(value)
         ]
         result = function(target, *args, **kwargs)
         changes = [[place, value] for place, value, text in before if self._dump(value) != text]
         return ["ok", result, changes]
+
+    def _can_change(self, value: Any) -> bool:
+        kind = type(value)
+        return kind in (list, dict, set, bytearray) or self.records.get(kind.__name__) is kind
 
     # ---- messages
 
@@ -249,12 +253,6 @@ def _item(items: list[Any], number: Any) -> Any:
     if type(number) is not int or not 0 <= number < len(items):
         raise values.BadFrame("not a number of an object")
     return items[number]
-
-
-def _can_change(value: Any) -> bool:
-    return type(value) in (list, dict, set, bytearray) or (
-        hasattr(value, "__dict__") and not isinstance(value, Proxy | type | ModuleType)
-    )
 
 
 def _overwrite(old: Any, new: Any) -> None:
