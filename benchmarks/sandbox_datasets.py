@@ -145,7 +145,7 @@ def _mbpp_plus(folder: Path) -> Iterator[Submission]:
     """Outputs are compared with those of the reference, which the tests' side runs itself."""
     for row in _lines(folder / "MbppPlus.jsonl.gz"):
         entry = row["entry_point"]
-        inputs = row["base_input"] + row["plus_input"]
+        inputs = [*row["base_input"], *row["plus_input"]]
         yield Submission(
             id=row["task_id"],
             kind="assert",

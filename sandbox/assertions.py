@@ -19,6 +19,8 @@ from sandbox.remote import (
 )
 
 _VERDICT = 3  # descriptor on the tests' side; the two pipes follow
+# Whose fault an exception is that nobody catches.
+_TEXT, _PROGRAM = "text", "program"
 
 
 def serve_program(code: str) -> NoReturn:
@@ -47,16 +49,19 @@ def run_test(test: str, setup: str, entry_point: str | None, longest_wait_s: flo
     """
     link = Link(4, 5, longest_wait_s=longest_wait_s)
     link.operations = ON_TESTS_SIDE
+    phase = _TEXT
     verdict, detail = "AC", ""
     try:
-        verdict, detail = "SE", "the test's text: "
         tree = ast.parse(setup + "\n" + test)
-        main = programs.run(setup)
-        verdict, detail = "AC", ""
+        needs_program = bool(_foreign(ast.parse(setup), entry_point))
+        phase = _PROGRAM
+        names = _fetched_names(link, tree, entry_point)
+        phase = _PROGRAM if needs_program else _TEXT
+        main = programs.run(setup, names)
+        phase = _PROGRAM
         classes = dict(own_classes(main.__dict__))
         shared = link.ask("share_classes", [*classes])
         link.records = {name: classes[name] for name in shared}
-        _fetch_names(link, tree, main.__dict__, entry_point)
         exec(programs.compiled(test), main.__dict__)
     except Gone:
         verdict = "GONE"
@@ -64,8 +69,8 @@ def run_test(test: str, setup: str, entry_point: str | None, longest_wait_s: flo
         verdict, detail = "TLE", "by wall time"
     except BaseException as error:
         text = f"{type(error).__name__}: {error}"[:500]
-        if verdict == "SE":
-            detail += text
+        if phase == _TEXT:
+            verdict, detail = "SE", f"the test's text: {text}"
         elif isinstance(error, AssertionError) and not is_remote(error):
             verdict, detail = "WA", text
         else:
@@ -80,24 +85,26 @@ def _write_verdict(verdict: str, detail: str) -> None:
         data = data[os.write(_VERDICT, data) :]
 
 
-def _fetch_names(
-    link: Link, tree: ast.Module, names: dict[str, Any], entry_point: str | None
-) -> None:
-    """Bring the program's names that the test uses into `names`.
+def _fetched_names(link: Link, tree: ast.Module, entry_point: str | None) -> dict[str, Any]:
+    """Look up the program's names that setup and test use and do not bind.
 
     Python's own names are the tests' own, whatever the program calls so, but for the entry point;
     or, when that is not given and the test uses no other name of the program, for those too.
     """
-    used = [name for name in _free_names(tree) if name not in names]
-    own = set(vars(builtins)) | set(leetcode.prelude()) | set(sys.stdlib_module_names)
-    entry = (entry_point or "").split(".")[0].removesuffix("()")
-    foreign = [name for name in used if name not in own or name == entry]
-    found = _look_up(link, foreign)
+    used = _free_names(tree)
+    found = _look_up(link, _foreign(tree, entry_point))
     if not found and not entry_point:
         found = _look_up(link, used)
     # A program that imports math or Counter lends the tests that name, not its contents.
     known = {name: leetcode.prelude()[name] for name in used if name in leetcode.prelude()}
-    names.update(known | found)
+    return known | found
+
+
+def _foreign(tree: ast.Module, entry_point: str | None) -> list[str]:
+    """List the free names of a text that only the program can bind."""
+    own = set(vars(builtins)) | set(leetcode.prelude()) | set(sys.stdlib_module_names)
+    entry = (entry_point or "").split(".")[0].removesuffix("()")
+    return [name for name in _free_names(tree) if name not in own or name == entry]
 
 
 def _look_up(link: Link, wanted: Iterable[str]) -> dict[str, Any]:

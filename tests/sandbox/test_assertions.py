@@ -168,3 +168,10 @@ def test_wrong_programs_do_not(verdict, name):
 
 def test_a_test_that_cannot_be_run_says_nothing_about_the_program(verdict):
     assert verdict("def f(x): return 1", "assert f(1 == 1") == "SE"
+    assert verdict("def f(x): return 1", "assert f(1) == 1", setup="1 / 0") == "SE"
+
+
+def test_a_setup_may_use_the_program_whose_fault_it_is_then(verdict):
+    code = "class N:\n  def __init__(self, v): self.v = v\ndef f(n): return n.v"
+    assert verdict(code, "assert f(n) == 3", setup="n = N(3)") == "AC"
+    assert verdict("def f(n): return 3", "assert f(n) == 3", setup="n = N(3)") == "RE"
