@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 import sandbox_attacks as attacks
+from sandbox_tiers import open_sandbox
 
-from sandbox.config import SandboxConfig
-from sandbox.pool import Sandbox
 from sandbox.types import Limits, Submission, Test
 
 pytestmark = pytest.mark.slow
@@ -15,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module", params=["A", "B"])
 def sandbox(request):
-    with Sandbox(SandboxConfig(num_workers=1, tier=request.param)) as sandbox:
+    with open_sandbox(request.param, num_workers=1) as sandbox:
         yield sandbox
 
 

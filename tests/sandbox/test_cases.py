@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from sandbox_tiers import open_sandbox
 
-from sandbox.config import SandboxConfig
-from sandbox.pool import Sandbox
 from sandbox.types import Submission
 
 pytestmark = pytest.mark.slow
@@ -17,7 +16,7 @@ ROWS = [json.loads(line) for line in CASES.read_text().splitlines()]
 
 @pytest.mark.parametrize("tier", ["A", "B"])
 def test_every_case_gets_its_verdict(tier):
-    with Sandbox(SandboxConfig(tier=tier)) as sandbox:
+    with open_sandbox(tier) as sandbox:
         judged = sandbox.judge(map(Submission.from_row, ROWS))
     wrong = {}
     for row, judgement in zip(ROWS, judged, strict=True):

@@ -1,0 +1,15 @@
+"""Opens a sandbox of a tier, or skips the test where this machine cannot have it."""
+
+import pytest
+
+from sandbox.config import SandboxConfig
+from sandbox.isolation.tiers import WeakSandboxError
+from sandbox.pool import Sandbox
+
+
+def open_sandbox(tier, num_workers=0):
+    """Return a sandbox of that tier."""
+    try:
+        return Sandbox(SandboxConfig(num_workers=num_workers, tier=tier))
+    except WeakSandboxError as error:
+        pytest.skip(f"tier {tier} is not to be had here: {error}")
