@@ -1,24 +1,20 @@
-"""JSON messages over a stream socket, between processes of ours that trust each other."""
+"""Messages of known length over a stream socket, between processes of ours."""
 
-import json
 import socket
 import struct
-from typing import Any
 
 _LENGTH = struct.Struct("=Q")
 
 
-def send(channel: socket.socket, message: dict[str, Any]) -> None:
+def send(channel: socket.socket, message: bytes) -> None:
     """Send one message. Raises OSError when the other side is gone."""
-    data = json.dumps(message).encode()
-    channel.sendall(_LENGTH.pack(len(data)) + data)
+    channel.sendall(_LENGTH.pack(len(message)) + message)
 
 
-def receive(channel: socket.socket) -> dict[str, Any] | None:
+def receive(channel: socket.socket) -> bytes | None:
     """Read one message; None when the other side is gone."""
     header = _read(channel, _LENGTH.size)
-    data = header and _read(channel, _LENGTH.unpack(header)[0])
-    return json.loads(data) if data else None
+    return header and _read(channel, _LENGTH.unpack(header)[0])
 
 
 def _read(channel: socket.socket, length: int) -> bytes | None:

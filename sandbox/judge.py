@@ -3,7 +3,7 @@
 import os
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,7 +44,7 @@ class Judge:
         """Run the tests in order and return the verdict."""
         start = time.monotonic()
         self._num_retries = 0
-        self._program = self._compiled(submission)
+        self._program: Program | None = None
         results: list[TestResult] = []
         spent_s = 0.0
         for test in submission.tests:
@@ -78,26 +78,27 @@ class Judge:
         self._zygotes.clear()
 
     def _judge_test(self, submission: Submission, test: Test) -> TestResult:
-        """Judge one test; again after a fault of ours, or when it ended just over its time."""
-        for _ in range(1 + _MAX_RETRIES):
-            try:
-                result = self._attempt(submission, test)
-            except SandboxFault as fault:
-                result = TestResult(verdict="SE", detail=str(fault))
-                self.close()
-            if result.verdict != "SE":
-                break
-            self._num_retries += 1
+        """Judge one test; once more when it ended just over its time."""
+        result = self._tried(lambda: self._attempt(submission, test))
         if result.verdict == "TLE" and result.exit_code is not None:  # it ended, in overtime
             self._num_retries += 1
-            again = self._attempt(submission, test)
-            return again if again.verdict != "SE" else result
+            again = self._tried(lambda: self._attempt(submission, test))
+            return result if again.verdict == "SE" else again
         return result
 
-    def _compiled(self, submission: Submission) -> Program | None:
-        """Compile a program of another language than Python; a fault of ours is not its error."""
-        if submission.language == PYTHON:
-            return None
+    def _tried(self, attempt: Callable[[], TestResult]) -> TestResult:
+        """Make an attempt, and again after a fault of ours, which is no verdict on the program."""
+        for _ in range(1 + _MAX_RETRIES):
+            try:
+                return attempt()
+            except SandboxFault as error:
+                fault = str(error)
+                self.close()  # new zygotes for the next
+            self._num_retries += 1
+        return TestResult(verdict="SE", detail=fault)
+
+    def _compiled(self, submission: Submission) -> Program:
+        """Compile a program. Raises SandboxFault."""
         language = COMPILED[submission.language]
         task = Task(
             role="compile",
@@ -124,6 +125,8 @@ class Judge:
         return self._function_test(submission, test)
 
     def _stdin_test(self, submission: Submission, test: Test) -> TestResult:
+        if self._program is None and submission.language != PYTHON:
+            self._program = self._compiled(submission)
         if self._program and self._program.complaint:
             detail = "compile error"
             return TestResult(verdict="RE", detail=detail, stderr_tail=self._program.complaint)
@@ -143,8 +146,8 @@ class Judge:
             return result
         expected = self._value(test.output, test.output_expr)
         if submission.checker_code is not None:
-            got: Any = output.stdout.decode(errors="replace")
-            return self._checked(submission, result, text, got, expected)
+            got = output.stdout.decode(errors="replace")
+            return self._checked(submission, result, text, {"output": got}, expected)
         want = expected.encode() if isinstance(expected, str) else bytes(expected or b"")
         tolerance = Tolerance.parse(submission.checker)
         is_right = comparison.same_tokens(output.stdout, want, tolerance)
@@ -180,7 +183,8 @@ class Judge:
             return replace(result, verdict="RE", detail=f"bad frame: {error}")
         expected = self._value(test.output, test.output_expr)
         if submission.checker_code is not None:
-            return self._checked(submission, result, arguments, got, expected)
+            frame = {"output": None, "output_frame": output.frame}
+            return self._checked(submission, result, arguments, frame, expected)
         is_right = comparison.same_value(got, expected, Tolerance.parse(submission.checker))
         return (
             result
@@ -224,16 +228,16 @@ class Judge:
         return of_assertions(submission, said, output)
 
     def _checked(
-        self, submission: Submission, result: TestResult, given: Any, got: Any, expected: Any
+        self,
+        submission: Submission,
+        result: TestResult,
+        given: Any,
+        got: Mapping[str, Any],
+        expected: Any,
     ) -> TestResult:
         """Ask the submission's own checker. Raises SandboxFault when it fails."""
-        payload = {
-            "code": submission.checker_code,
-            "input_": given,
-            "output": got,
-            "expected": expected,
-        }
-        answer = self._ask("check", payload)
+        payload = {"code": submission.checker_code, "input_": given, "expected": expected}
+        answer = self._ask("check", {**payload, **got})
         if not isinstance(answer, bool):
             raise SandboxFault(f"the checker returned {answer!r}, neither True nor False")
         return result if answer else replace(result, verdict="WA", detail="refused by the checker")

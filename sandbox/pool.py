@@ -1,6 +1,8 @@
 """Judges as many programs at a time as there are cores. The entry point of the package."""
 
 import asyncio
+import json
+import marshal
 import queue
 import socket
 import subprocess
@@ -37,7 +39,7 @@ class Sandbox:
         Raises WeakSandboxError when this machine is too weak.
         """
         config = config or SandboxConfig()
-        self._queue: queue.Queue[tuple[Submission, Future[Judgement]] | None] = queue.Queue(
+        self._queue: queue.Queue[tuple[Submission, bytes, Future[Judgement]] | None] = queue.Queue(
             config.max_queued or 4 * config.workers
         )
         self.report = _witnessed(config.tier)
@@ -53,13 +55,15 @@ class Sandbox:
     def submit(self, submission: Submission) -> Future[Judgement]:
         """Queue a program; blocks while the queue is full.
 
-        Raises ValueError for a language that is not here, RuntimeError once closed.
+        Raises ValueError for a language that is not here or a value that is not plain data,
+        RuntimeError once closed.
         """
         if self._is_closed:
             raise RuntimeError("the sandbox is closed")
         languages.check(submission.language, self.report.tier)
+        request = marshal.dumps({"judge": submission.to_row()})
         future: Future[Judgement] = Future()
-        self._queue.put((submission, future))
+        self._queue.put((submission, request, future))
         return future
 
     def judge(self, submissions: Iterable[Submission]) -> list[Judgement]:
@@ -95,20 +99,20 @@ class Sandbox:
         """Feed one judge, and start another when it dies. Its parent is this thread."""
         judge = _JudgeProcess(self.report.tier)
         while (item := self._queue.get()) is not None:
-            submission, future = item
+            submission, request, future = item
             if not future.set_running_or_notify_cancel():
                 continue
-            for _ in range(1 + _MAX_DEATHS):
-                row = judge.ask({"judge": submission.to_row()})
+            row = judge.ask(request)
+            for _ in range(_MAX_DEATHS):
                 if row is not None:
-                    future.set_result(Judgement.from_row(row))
                     break
                 judge.close()
                 judge = _JudgeProcess(self.report.tier)
-            else:
-                future.set_result(
-                    failed(submission, self.report.tier, f"{1 + _MAX_DEATHS} judges died over it")
-                )
+                row = judge.ask(request)
+            deaths = f"{1 + _MAX_DEATHS} judges died over it"
+            future.set_result(
+                Judgement.from_row(row) if row else failed(submission, self.report.tier, deaths)
+            )
         judge.close()
 
 
@@ -129,7 +133,7 @@ def _witnessed(tier: str) -> TierReport:
     """Ask a judge of its own which tier works here."""
     judge = _JudgeProcess(None)
     try:
-        answer = judge.ask({"witness": tier})
+        answer = judge.ask(marshal.dumps({"witness": tier}))
         if answer is None:
             raise RuntimeError("the sandbox's judge ended at its start")
         return TierReport(answer["tier"], answer["faults"])
@@ -148,15 +152,16 @@ class _JudgeProcess:
         )
         theirs.close()
         if tier is not None:
-            self.ask({"open": tier})
+            self.ask(marshal.dumps({"open": tier}))
 
-    def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
+    def ask(self, request: bytes) -> dict[str, Any] | None:
         """Return the answer, None when the judge died."""
         try:
             send(self._channel, request)
         except OSError:
             return None
-        return receive(self._channel)
+        answer = receive(self._channel)
+        return None if answer is None else json.loads(answer)
 
     def close(self) -> None:
         self._channel.close()

@@ -67,10 +67,20 @@ def evaluate(expression: str) -> NoReturn:
     programs.end(None)
 
 
-def check(code: str, input_: Any, output: Any, expected: Any) -> NoReturn:
-    """Write what a trusted checker's `check(input, output, expected)` returns, as one frame."""
+def check(
+    code: str, input_: Any, expected: Any, output: Any, output_frame: bytes = b""
+) -> NoReturn:
+    """Write what a trusted checker's `check(input, output, expected)` returns, as one frame.
+
+    `output_frame` is a result as the program's process wrote it; one without a value is refused.
+    """
     main = programs.run(code)
-    _write(values.encode(main.__dict__["check"](input_, output, expected)))
+    try:
+        answer = values.decode(output_frame, values.LIVE) if output_frame else output
+    except values.BadFrame:
+        _write(values.encode(False))
+    else:
+        _write(values.encode(main.__dict__["check"](input_, answer, expected)))
     programs.end(None)
 
 

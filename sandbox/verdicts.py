@@ -63,7 +63,10 @@ def ending(output: Output, limits: Limits) -> TestResult:
         return replace(result, verdict="TLE", detail=f"by {ended.reason} time")
     if code == OUT_OF_MEMORY or memory_mb > limits.memory_mb:
         return replace(result, verdict="MLE")
-    return result if code == 0 else replace(result, verdict="RE")
+    if code == 0:
+        return result
+    detail = f"status {code}" if code > 0 else f"signal {-code}"
+    return replace(result, verdict="RE", detail=detail)
 
 
 def of_assertions(submission: Submission, said: Output, output: Output) -> TestResult:

@@ -163,6 +163,26 @@ def test_checkers_of_the_submission_decide(sandbox):
     assert (right.verdict, wrong.verdict, broken.verdict) == ("AC", "WA", "SE")
 
 
+def test_a_checker_sees_the_value_of_a_function(sandbox):
+    checker = "def check(input, output, expected):\n    return output == expected\n"
+    judged = sandbox.judge(
+        Submission(
+            kind="function",
+            code=f"def f(x): return {text}",
+            entry_point="f",
+            tests=[Test(input=[1], output={(1, 2): {3}})],
+            checker_code=checker,
+        )
+        for text in ("{(1, 2): {3}}", "{(1, 2): {4}}", "object()", "{(): [].append}")
+    )
+    assert [j.verdict for j in judged] == ["AC", "WA", "WA", "WA"]
+
+
+def test_what_is_not_plain_data_is_an_error_at_once(sandbox):
+    with pytest.raises(ValueError, match="unmarshallable"):
+        sandbox.submit(Submission(code="", tests=[Test(input=object(), output="")]))
+
+
 def test_runs_repeat_themselves_by_seed(sandbox):
     code = "import random\nprint(random.random(), hash('a'), list({'b', 'c', 'd'}))"
 
