@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sandbox import languages
 from sandbox.config import SandboxConfig
 from sandbox.isolation.tiers import WeakSandboxError
 from sandbox.pool import Sandbox
@@ -52,7 +53,7 @@ def _parse_args() -> argparse.Namespace:
 
 
 def _judge(sandbox: Sandbox, args: argparse.Namespace) -> int:
-    submissions = list(_read(args.input))
+    submissions = list(_read(args.input, sandbox.report.tier))
     counts: dict[str, int] = {}
     with args.output.open("w", encoding="utf-8") as file:
         for future in [sandbox.submit(submission) for submission in submissions]:
@@ -64,14 +65,19 @@ def _judge(sandbox: Sandbox, args: argparse.Namespace) -> int:
     return _DONE
 
 
-def _read(path: Path) -> Iterator[Submission]:
+def _read(path: Path, tier: str) -> Iterator[Submission]:
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
                 row: Any = json.loads(line)
-                yield Submission.from_row(row)
-            except (ValueError, TypeError, KeyError) as error:
+            except ValueError as error:
+                raise ValueError(f"{path}:{number}: not JSON: {error}") from None
+            try:
+                submission = Submission.from_row(row)
+                languages.check(submission.language, tier)
+            except ValueError as error:
                 raise ValueError(f"{path}:{number}: {error}") from None
+            yield submission
 
 
 def _run(sandbox: Sandbox, args: argparse.Namespace) -> int:

@@ -26,6 +26,7 @@ _BOOT = (
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": "/box",
+    "TMPDIR": "/box",
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, get_args
 
 from sandbox.comparison import Tolerance
@@ -81,26 +82,31 @@ class Submission:
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind {self.kind!r}: give one of {', '.join(get_args(Kind))}")
         if not self.tests:
-            raise ValueError("no tests: a program that passes none of nothing proves nothing")
+            raise ValueError("tests is empty: give at least one")
         if self.kind == "function" and not self.entry_point:
             raise ValueError("kind function needs entry_point, the name of the function to call")
         if self.kind != "stdin" and self.language != "python":
             raise ValueError(f"kind {self.kind} is for python; {self.language} has stdin only")
         Tolerance.parse(self.checker)
         for number, test in enumerate(self.tests):
-            if (test.source is not None) != (self.kind == "assert"):
-                raise ValueError(
-                    f"test {number}: kind assert has texts, the others input and output"
-                )
+            if fault := _fault_of(test, self.kind):
+                raise ValueError(f"test {number}: {fault}")
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Submission":
         """Read a JSON row, in which the limits lie flat. Raises ValueError."""
-        values = {name: row[name] for name in _FIELDS if name in row}
-        limits = {name: row[key] for key, name in _LIMITS.items() if key in row}
+        if not isinstance(row, Mapping):
+            raise ValueError(f"a row is an object, got {type(row).__name__}")
         if not isinstance(row.get("code"), str) or not isinstance(row.get("tests"), list):
             raise ValueError("a row needs code (text) and tests (a list)")
-        values["tests"] = [_test_of(test) for test in row["tests"]]
+        known = (*_FIELDS, *_LIMITS)
+        for name in row.keys() - {*known, *_NOTES}:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f": give one of {', '.join(known)}"
+            raise ValueError(f"unknown field {name}{hint}")
+        values = {name: row[name] for name in _FIELDS if name in row}
+        limits = {name: _number(key, row[key]) for key, name in _LIMITS.items() if key in row}
+        values["tests"] = [_test_of(number, test) for number, test in enumerate(row["tests"])]
         return cls(**values, limits=Limits(**limits))
 
     def to_row(self) -> dict[str, Any]:
@@ -124,15 +130,41 @@ _LIMITS = {
 }
 
 
-def _test_of(value: Any) -> Test:
+# Fields that cases carry for people and for other checks of them.
+_NOTES = (
+    *("expected_verdict", "also_ok", "per_test_verdicts", "post_check", "requires"),
+    *("why", "source"),
+)
+
+
+def _number(key: str, value: Any) -> Any:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+        raise ValueError(f"{key} must be a number, got {value!r}")
+    return value
+
+
+def _test_of(number: int, value: Any) -> Test:
     if isinstance(value, str):
         return Test(source=value)
     if not isinstance(value, Mapping):
-        raise ValueError(f"a test is a text or an object, got {type(value).__name__}")
-    try:
-        return Test(**value)
-    except TypeError as error:
-        raise ValueError(f"test: {error}") from None
+        raise ValueError(f"test {number}: a text or an object, got {type(value).__name__}")
+    known = [each.name for each in fields(Test)]
+    for name in value.keys() - {*known}:
+        raise ValueError(f"test {number}: unknown field {name}: give one of {', '.join(known)}")
+    return Test(**value)
+
+
+def _fault_of(test: Test, kind: Kind) -> str:
+    """Say what is wrong with a test of that kind, if anything is."""
+    if (test.source is not None) != (kind == "assert"):
+        return "kind assert has texts, the others input and output"
+    if kind == "function" and test.input_expr is None and not isinstance(test.input, list | tuple):
+        return f"input is the list of arguments, got {test.input!r:.80}"
+    if kind == "stdin":
+        for name, value in (("input", test.input), ("output", test.output)):
+            if value is not None and not isinstance(value, str | bytes):
+                return f"{name} of kind stdin is a text, got {value!r:.80}"
+    return ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

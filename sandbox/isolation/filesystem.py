@@ -19,7 +19,8 @@ _LINKS = {
     "/dev/shm": BOX,
     "/tmp": BOX,
 }
-_STAGING = "/tmp"  # only a mount point: the new root covers it in a namespace of our own
+# Mount points for the new root until it is entered: it covers one, in a namespace of our own.
+_STAGING = ("/mnt", "/media", "/srv", "/opt", "/var/tmp", "/tmp")
 
 
 def library_dirs(extra: Iterable[str] = ()) -> list[str]:
@@ -40,7 +41,7 @@ def enter_root(libraries: Sequence[str], box_mib: int, box_files: int) -> None:
     Raises OSError.
     """
     linux.mount("none", "/", "", linux.MS_REC | linux.MS_PRIVATE)
-    root = _STAGING
+    root = _staging(libraries)
     linux.mount("mgpo-sandbox", root, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, "size=1m,mode=755")
     for path in libraries:
         _bind_directory(root, path)
@@ -50,7 +51,8 @@ def enter_root(libraries: Sequence[str], box_mib: int, box_files: int) -> None:
             Path(root + path).touch()
             linux.mount(path, root + path, "", linux.MS_BIND)
     for link, target in _LINKS.items():
-        os.symlink(target, root + link)
+        if not os.path.lexists(root + link):  # a library may lie below /tmp
+            os.symlink(target, root + link)
     os.mkdir(root + "/proc")
     os.mkdir(root + BOX)
     flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
@@ -58,6 +60,17 @@ def enter_root(libraries: Sequence[str], box_mib: int, box_files: int) -> None:
     linux.pivot_root(root)
     linux.mount("none", "/", "", linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY)
     mount_box(box_mib, box_files)
+
+
+def _staging(libraries: Sequence[str]) -> str:
+    """Choose a directory that hides no library when it is covered. Raises OSError."""
+    for place in _STAGING:
+        if os.path.isdir(place) and not any(
+            Path(path).resolve().is_relative_to(place) or Path(path).is_relative_to(place)
+            for path in libraries
+        ):
+            return place
+    raise OSError(f"a library lies below each of {', '.join(_STAGING)}")
 
 
 def _bind_directory(root: str, path: str) -> None:

@@ -133,6 +133,7 @@ attempt("bpf", lambda: call("syscall", {"x86_64": 321}.get(os.uname().machine, 2
 FIXES: Mapping[LayerName, str] = {
     "ordinary user": "this is a fault of the sandbox; please report it",
     "namespaces": (
+        "where it says Operation not permitted: "
         "allow unprivileged user namespaces (sysctl user.max_user_namespaces, and on Ubuntu 24.04 "
         "kernel.apparmor_restrict_unprivileged_userns=0), or in a container "
         "--security-opt seccomp=unconfined --security-opt systempaths=unconfined"
