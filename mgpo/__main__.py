@@ -30,8 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return EXIT_USER_ERROR
-    except (Interrupted, KeyboardInterrupt) as error:
-        print(f"interrupted: {str(error) or 'stopped by the user'}", file=sys.stderr)
+    except Interrupted as error:
+        print(f"{error}; what was done is saved: the same command continues", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except KeyboardInterrupt:
+        print("interrupted: stopped by the user without saving", file=sys.stderr)
         return EXIT_INTERRUPTED
     return EXIT_DONE
 

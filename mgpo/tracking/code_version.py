@@ -11,6 +11,7 @@ from pathlib import Path
 
 import mgpo
 import rewards
+import sandbox
 from mgpo.config.errors import UserError
 
 logger = logging.getLogger(__name__)
@@ -31,7 +32,7 @@ class CodeVersion:
     """None: neither git nor MGPO_GIT_COMMIT knows it."""
     is_dirty: bool | None
     sha256: str
-    """Over all Python files of mgpo/ and rewards/."""
+    """Over all Python files of mgpo/, rewards/ and sandbox/."""
 
     def __str__(self) -> str:
         commit = (self.commit or "unknown") + (_DIRTY if self.is_dirty else "")
@@ -45,7 +46,7 @@ def code_version() -> CodeVersion:
     commit, is_dirty = _from_git(path)
     if commit is None:
         commit, is_dirty = _from_environment()
-    folders = [path, Path(rewards.__file__).parent]
+    folders = [path, *(Path(file).parent for file in (rewards.__file__, sandbox.__file__))]
     return CodeVersion(
         path=str(path), commit=commit, is_dirty=is_dirty, sha256=hash_sources(folders)
     )

@@ -215,7 +215,7 @@ def test_interruption_has_its_own_exit_code(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert err == "interrupted: stopped by the user\n"
+    assert err == "interrupted: stopped by the user without saving\n"
 
 
 def test_help_answers_within_a_second() -> None:
