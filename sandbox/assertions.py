@@ -1,10 +1,10 @@
 """The two sides of an assert test: the program serves, the test's text runs and judges."""
 
-import ast
 import builtins
 import os
+import symtable
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from sandbox import leetcode, programs, values
@@ -25,16 +25,11 @@ _TEXT, _PROGRAM = "text", "program"
 
 def serve_program(code: str) -> NoReturn:
     """Run a program, then do what the tests ask of it until they have ended."""
-    link = Link(3, 4)
+    link = Link(3, 4, trusts_other_side=True)
     try:
-        main = programs.run(code)
+        main = programs.run(code, is_script=False)
         link.names = main.__dict__
-
-        def share_classes(names: Sequence[str]) -> list[str]:
-            link.records = {n: kind for n, kind in own_classes(main.__dict__) if n in names}
-            return list(link.records)
-
-        link.operations = {**OPERATIONS, "share_classes": share_classes}
+        link.operations = OPERATIONS
         link.serve()
     except BaseException as error:
         programs.end(error)
@@ -47,20 +42,19 @@ def run_test(test: str, setup: str, entry_point: str | None, longest_wait_s: flo
     A failed assert is WA, any other exception RE; GONE when the program ended, SE when the text
     cannot be run at all.
     """
-    link = Link(4, 5, longest_wait_s=longest_wait_s)
+    link = Link(4, 5, trusts_other_side=False, longest_wait_s=longest_wait_s)
     link.operations = ON_TESTS_SIDE
     phase = _TEXT
     verdict, detail = "AC", ""
     try:
-        tree = ast.parse(setup + "\n" + test)
-        needs_program = bool(_foreign(ast.parse(setup), entry_point))
+        used, used_by_setup = free_names(f"{setup}\n{test}"), free_names(setup)
         phase = _PROGRAM
-        names = _fetched_names(link, tree, entry_point)
-        phase = _PROGRAM if needs_program else _TEXT
-        main = programs.run(setup, names)
+        names = _fetched_names(link, used, used_by_setup, entry_point)
+        phase = _PROGRAM if names.keys() & {*used_by_setup} else _TEXT
+        main = programs.run(setup, names, is_script=False)
         phase = _PROGRAM
         classes = dict(own_classes(main.__dict__))
-        shared = link.ask("share_classes", [*classes])
+        shared = link.ask("share_classes", "", [*classes])
         link.records = {name: classes[name] for name in shared}
         exec(programs.compiled(test), main.__dict__)
     except Gone:
@@ -85,26 +79,29 @@ def _write_verdict(verdict: str, detail: str) -> None:
         data = data[os.write(_VERDICT, data) :]
 
 
-def _fetched_names(link: Link, tree: ast.Module, entry_point: str | None) -> dict[str, Any]:
-    """Look up the program's names that setup and test use and do not bind.
+def _fetched_names(
+    link: Link, used: Sequence[str], used_by_setup: Sequence[str], entry_point: str | None
+) -> dict[str, Any]:
+    """Look up the names that the texts use and do not bind.
 
     Python's own names are the tests' own, whatever the program calls so, but for the entry point;
     or, when that is not given and the test uses no other name of the program, for those too.
     """
-    used = _free_names(tree)
-    found = _look_up(link, _foreign(tree, entry_point))
-    if not found and not entry_point:
-        found = _look_up(link, used)
-    # A program that imports math or Counter lends the tests that name, not its contents.
-    known = {name: leetcode.prelude()[name] for name in used if name in leetcode.prelude()}
-    return known | found
-
-
-def _foreign(tree: ast.Module, entry_point: str | None) -> list[str]:
-    """List the free names of a text that only the program can bind."""
-    own = set(vars(builtins)) | set(leetcode.prelude()) | set(sys.stdlib_module_names)
+    own = set(vars(builtins)) | set(leetcode.prelude()) | sys.stdlib_module_names
     entry = (entry_point or "").split(".")[0].removesuffix("()")
-    return [name for name in _free_names(tree) if name not in own or name == entry]
+    found = _look_up(link, [name for name in used if name not in own or name == entry])
+    if not found and not entry_point:
+        found = _look_up(link, [name for name in used if name not in used_by_setup])
+    # A program that imports math or Counter lends the tests that name, not its contents.
+    return {name: value for name in used if (value := _own_value(name)) is not None} | found
+
+
+def _own_value(name: str) -> Any:
+    if name in sys.stdlib_module_names and name in sys.modules:
+        return sys.modules[name]
+    if name == "np":
+        return sys.modules.get("numpy")
+    return leetcode.prelude().get(name)
 
 
 def _look_up(link: Link, wanted: Iterable[str]) -> dict[str, Any]:
@@ -116,20 +113,26 @@ def _look_up(link: Link, wanted: Iterable[str]) -> dict[str, Any]:
     return found
 
 
-def _free_names(tree: ast.Module) -> list[str]:
-    """List the names that a text reads and nowhere binds."""
-    bound: set[str] = set()
-    read: dict[str, None] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Load):
-                read[node.id] = None
-            else:
-                bound.add(node.id)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.arg):
-            bound.add(node.arg)
-        elif isinstance(node, ast.alias):
-            bound.add((node.asname or node.name).split(".")[0])
+def free_names(text: str) -> list[str]:
+    """List the global names that a text reads and does not bind. Raises SyntaxError."""
+    top = symtable.symtable(text, programs.FILE_NAME, "exec")
+    bound = {
+        symbol.get_name()
+        for table in _tables(top)
+        for symbol in table.get_symbols()
+        if (symbol.is_assigned() or symbol.is_imported())
+        and (table is top or symbol.is_declared_global())
+    }
+    read = dict.fromkeys(
+        symbol.get_name()
+        for table in _tables(top)
+        for symbol in table.get_symbols()
+        if symbol.is_referenced() and (table is top or symbol.is_global())
+    )
     return [name for name in read if name not in bound]
+
+
+def _tables(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield table
+    for child in table.get_children():
+        yield from _tables(child)

@@ -1,9 +1,11 @@
 """Whether an answer is the expected one. Runs in the judge, on plain data of a hostile origin."""
 
+import hashlib
 import json
 import math
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from sandbox.values import DictItems, SetItems
@@ -44,7 +46,8 @@ def same_tokens(output: bytes, expected: bytes, tolerance: Tolerance) -> bool:
     """
     if output == expected:
         return True
-    got_tokens, expected_tokens = output.split(), expected.split()
+    expected_tokens = expected.split()
+    got_tokens = output.split(None, len(expected_tokens))  # never many more than are looked at
     if len(got_tokens) != len(expected_tokens):
         return False
     if got_tokens == expected_tokens:
@@ -111,17 +114,26 @@ def _same_items(got: list[Any], expected: list[Any], tolerance: Tolerance) -> bo
     )
 
 
-def _order(value: Any) -> str:
-    """A text that equal values share, to sort by."""
-    return json.dumps(_orderable(value), default=str)
+def _order(value: Any) -> bytes:
+    """A digest that equal values share, to sort by."""
+    return hashlib.sha256(json.dumps(_orderable(value), default=_digits).encode()).digest()
+
+
+def _digits(value: Any) -> str:
+    """Write the numbers of a value that JSON has no form for, in hexadecimal."""
+    if isinstance(value, Fraction):
+        return f"{value.numerator:x}/{value.denominator:x}"
+    if isinstance(value, range):
+        return f"{value.start:x}:{value.stop:x}:{value.step:x}"
+    return str(value)
 
 
 def _orderable(value: Any) -> Any:
     value = _without_hashes(value)
     if isinstance(value, SetItems):
-        return sorted(map(_order, value.items))
+        return sorted(_order(item).hex() for item in value.items)
     if isinstance(value, DictItems):
-        return sorted(map(_order, value.pairs))
+        return sorted(_order(pair).hex() for pair in value.pairs)
     if isinstance(value, list | tuple):
         return [_orderable(item) for item in value]
     if isinstance(value, float) and value.is_integer():

@@ -93,7 +93,9 @@ class Judge:
                 return attempt()
             except SandboxFault as error:
                 fault = str(error)
-                self.close()  # new zygotes for the next
+            except (ValueError, TypeError, OSError, RecursionError) as error:
+                fault = f"{type(error).__name__}: {error}"  # of the test's own values, say
+            self.close()  # new zygotes for the next attempt
             self._num_retries += 1
         return TestResult(verdict="SE", detail=fault)
 
@@ -177,20 +179,11 @@ class Judge:
             return result
         if not output.frame:
             return replace(result, verdict="RE", detail="the process ended without a result")
-        try:
-            got = values.decode(output.frame)
-        except values.BadFrame as error:
-            return replace(result, verdict="RE", detail=f"bad frame: {error}")
         expected = self._value(test.output, test.output_expr)
         if submission.checker_code is not None:
             frame = {"output": None, "output_frame": output.frame}
             return self._checked(submission, result, arguments, frame, expected)
-        is_right = comparison.same_value(got, expected, Tolerance.parse(submission.checker))
-        return (
-            result
-            if is_right
-            else replace(result, verdict="WA", detail=output.frame[:200].decode(errors="replace"))
-        )
+        return _compared(submission, result, output.frame, expected)
 
     def _assert_test(self, submission: Submission, test: Test) -> TestResult:
         limits = submission.limits
@@ -237,10 +230,17 @@ class Judge:
     ) -> TestResult:
         """Ask the submission's own checker. Raises SandboxFault when it fails."""
         payload = {"code": submission.checker_code, "input_": given, "expected": expected}
-        answer = self._ask("check", {**payload, **got})
-        if not isinstance(answer, bool):
-            raise SandboxFault(f"the checker returned {answer!r}, neither True nor False")
-        return result if answer else replace(result, verdict="WA", detail="refused by the checker")
+        try:
+            is_right = self._ask("check", {**payload, **got})
+        except SandboxFault:
+            # On what was expected a sound checker has a verdict: then the answer was too much.
+            self._ask("check", {**payload, "output": expected})
+            is_right = False
+        if not isinstance(is_right, bool):
+            raise SandboxFault(f"the checker returned {is_right!r}, neither True nor False")
+        return (
+            result if is_right else replace(result, verdict="WA", detail="refused by the checker")
+        )
 
     def _value(self, value: Any, expression: str | None) -> Any:
         if expression is None:
@@ -287,3 +287,18 @@ class Judge:
 def _is_scientific(text: str) -> bool:
     """Whether a text names one of the larger packages; parsing it is left to the child."""
     return any(name in text for name in SCIENTIFIC)
+
+
+def _compared(
+    submission: Submission, result: TestResult, frame: bytes, expected: Any
+) -> TestResult:
+    """Compare a result, hostile as it may be, with the expected value."""
+    head = frame[:200].decode(errors="replace")
+    try:
+        got = values.decode(frame)
+        is_right = comparison.same_value(got, expected, Tolerance.parse(submission.checker))
+    except values.BadFrame as error:
+        return replace(result, verdict="RE", detail=f"bad frame: {error}")
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        return replace(result, verdict="WA", detail=f"cannot be compared: {error}: {head}"[:300])
+    return result if is_right else replace(result, verdict="WA", detail=head)

@@ -20,7 +20,7 @@ class Language:
         """Return the whole command. Raises ValueError when no compiler is installed."""
         for name in self.compilers:
             if path := shutil.which(name, path=TOOL_PATH):
-                return [path, *self.arguments, "-o", "program", self.file_name]
+                return [path, *self.arguments, "-o", "program", self.file_name, "-lm"]
         raise ValueError(f"none of {', '.join(self.compilers)} is installed in {TOOL_PATH}")
 
 
@@ -36,8 +36,8 @@ TOOL_DIRS = (
 )
 """What a compiler needs to read, beside the libraries."""
 COMPILED: Mapping[str, Language] = {
-    "cpp": Language("main.cpp", ("g++", "clang++"), ("-O2", "-std=c++17", "-pipe")),
-    "c": Language("main.c", ("gcc", "clang"), ("-O2", "-std=c11", "-pipe", "-lm")),
+    "cpp": Language("main.cpp", ("g++", "clang++"), ("-O2", "-std=gnu++17", "-pipe")),
+    "c": Language("main.c", ("gcc", "clang"), ("-O2", "-std=gnu11", "-pipe")),
 }
 """The table to extend for another language."""
 

@@ -8,8 +8,10 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,6 +27,7 @@ _BOOT = (
     "from sandbox import judge_process; judge_process.main()"
 )
 _MAX_DEATHS = 3  # of judges, over one submission
+_FULL_S = 0.005  # between two looks at a full queue
 
 
 class Sandbox:
@@ -45,6 +48,7 @@ class Sandbox:
         self.report = _witnessed(config.tier)
         require(self.report, allow_weak=config.allow_weak_sandbox)
         self._is_closed = False
+        self._lock = threading.Lock()
         self._threads = [
             threading.Thread(target=self._serve, name=f"judge {number}", daemon=True)
             for number in range(config.workers)
@@ -58,13 +62,17 @@ class Sandbox:
         Raises ValueError for a language that is not here or a value that is not plain data,
         RuntimeError once closed.
         """
-        if self._is_closed:
-            raise RuntimeError("the sandbox is closed")
         languages.check(submission.language, self.report.tier)
         request = marshal.dumps({"judge": submission.to_row()})
         future: Future[Judgement] = Future()
-        self._queue.put((submission, request, future))
-        return future
+        while True:
+            with self._lock:  # nothing is queued behind the end of the queue
+                if self._is_closed:
+                    raise RuntimeError("the sandbox is closed")
+                with suppress(queue.Full):
+                    self._queue.put_nowait((submission, request, future))
+                    return future
+            time.sleep(_FULL_S)
 
     def judge(self, submissions: Iterable[Submission]) -> list[Judgement]:
         """Judge programs and return the judgements in their order."""
@@ -77,10 +85,10 @@ class Sandbox:
 
     def close(self) -> None:
         """Judge what is queued, then end all processes."""
-        if not self._is_closed:
-            self._is_closed = True
-            for _ in self._threads:
-                self._queue.put(None)
+        with self._lock:
+            was_closed, self._is_closed = self._is_closed, True
+        for _ in () if was_closed else self._threads:
+            self._queue.put(None)
         for thread in self._threads:
             thread.join()
 
@@ -97,23 +105,29 @@ class Sandbox:
 
     def _serve(self) -> None:
         """Feed one judge, and start another when it dies. Its parent is this thread."""
-        judge = _JudgeProcess(self.report.tier)
+        judge: _JudgeProcess | None = None
         while (item := self._queue.get()) is not None:
             submission, request, future = item
             if not future.set_running_or_notify_cancel():
                 continue
-            row = judge.ask(request)
-            for _ in range(_MAX_DEATHS):
+            row, fault = None, ""
+            for _ in range(1 + _MAX_DEATHS):
+                try:
+                    judge = judge or _JudgeProcess(self.report.tier)
+                    row = judge.ask(request)
+                except OSError as error:  # no process could be started
+                    fault = f": {error}"
                 if row is not None:
                     break
-                judge.close()
-                judge = _JudgeProcess(self.report.tier)
-                row = judge.ask(request)
-            deaths = f"{1 + _MAX_DEATHS} judges died over it"
+                if judge:
+                    judge.close()
+                judge = None
+            detail = f"{1 + _MAX_DEATHS} judges died over it{fault}"
             future.set_result(
-                Judgement.from_row(row) if row else failed(submission, self.report.tier, deaths)
+                Judgement.from_row(row) if row else failed(submission, self.report.tier, detail)
             )
-        judge.close()
+        if judge:
+            judge.close()
 
 
 def failed(submission: Submission, tier: str, detail: str) -> Judgement:

@@ -1,8 +1,10 @@
 """Runs a program in this process as `python main.py` would, and ends the process."""
 
 import atexit
+import gc
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from types import CodeType, ModuleType, TracebackType
 from typing import Any, NoReturn
@@ -13,12 +15,12 @@ OUT_OF_MEMORY = 86
 FAILED = 1
 
 
-def fresh_main() -> ModuleType:
-    """Make the module `__main__`, as an interpreter does at its start."""
-    main = ModuleType("__main__")
+def fresh_main(name: str = "__main__") -> ModuleType:
+    """Make the module that a program runs in, as an interpreter does at its start."""
+    main = ModuleType(name)
     main.__dict__["__builtins__"] = sys.modules["builtins"]
     main.__dict__["__file__"] = FILE_NAME
-    sys.modules["__main__"] = main
+    sys.modules[name] = main
     sys.argv[:] = [FILE_NAME]
     return main
 
@@ -28,9 +30,14 @@ def compiled(source: str) -> CodeType:
     return compile(source, FILE_NAME, "exec", dont_inherit=True)
 
 
-def run(source: str, names: dict[str, Any] | None = None) -> ModuleType:
-    """Run a program's text and return its module, with `names` in scope. Raises what it raises."""
-    main = fresh_main()
+def run(
+    source: str, names: Mapping[str, Any] | None = None, *, is_script: bool = True
+) -> ModuleType:
+    """Run a program's text and return its module, with `names` in scope. Raises what it raises.
+
+    A script is `__main__`; a text whose functions are called is a module like any other.
+    """
+    main = fresh_main() if is_script else fresh_main("solution")
     main.__dict__.update(names or {})
     exec(compiled(source), main.__dict__)
     return main
@@ -43,8 +50,11 @@ def end(error: BaseException | None) -> NoReturn:
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()
         atexit._run_exitfuncs()
+        if "__main__" in sys.modules:
+            vars(sys.modules["__main__"]).clear()  # files that it left open are written
+        gc.collect()
         for stream in (sys.stdout, sys.__stdout__, sys.stderr):
-            if stream is not None:
+            if stream is not None and not stream.closed:
                 stream.flush()
     except MemoryError:
         status = OUT_OF_MEMORY

@@ -17,6 +17,8 @@ class ZygoteSettings:
     uses_namespaces: bool
     uses_landlock: bool
     is_scientific: bool
+    uid: int
+    """What root becomes; its own for each zygote, so that threads are counted apart."""
     library_dirs: list[str] = field(default_factory=list)
     """Readable beside the interpreter's own."""
     package_dirs: list[str] = field(default_factory=list)

@@ -12,9 +12,13 @@ import os
 import select
 import struct
 import sys
-import time
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from time import monotonic
 from types import ModuleType
 from typing import Any
 
@@ -24,11 +28,11 @@ _MAX_MESSAGE_BYTES = 2**26
 _LENGTH = struct.Struct("=I")
 
 
-class Gone(Exception):
-    """The other side ended."""
+class Gone(BaseException):
+    """The other side ended. Not an Exception, which a test's text may catch."""
 
 
-class TooSlow(Exception):
+class TooSlow(BaseException):
     """The other side has taken all its time."""
 
 
@@ -40,7 +44,7 @@ _ARITHMETIC = (
 _CONTAINERS = ("getitem", "setitem", "delitem", "contains")
 _BUILTINS = ("bool", "str", "repr", "len", "int", "float", "iter", "next", "reversed")
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
-    "call": lambda function, *args, **kwargs: function(*args, **kwargs),
+    "call": lambda function, /, *args, **kwargs: function(*args, **kwargs),
     "getattr": getattr,
     "setattr": setattr,
     "isinstance": lambda kind, value: isinstance(value, kind),
@@ -57,7 +61,16 @@ ON_TESTS_SIDE = {name: OPERATIONS[name] for name in ("call", "iter", "next")}
 class Link:
     """One end of the two pipes. Objects of the other side appear as `Proxy`."""
 
-    def __init__(self, incoming: int, outgoing: int, longest_wait_s: float | None = None):
+    def __init__(
+        self,
+        incoming: int,
+        outgoing: int,
+        *,
+        trusts_other_side: bool,
+        longest_wait_s: float | None = None,
+    ):
+        """`trusts_other_side` is the program's view: it may be handed whatever the tests name."""
+        self._trusts_other_side = trusts_other_side
         self._incoming = incoming
         self._outgoing = outgoing
         self._seconds_left = longest_wait_s
@@ -73,18 +86,19 @@ class Link:
 
     # ---- asking and serving
 
-    def ask(self, operation: str, target: Any, *args: Any, **kwargs: Any) -> Any:
-        """Have the other side do something and return its answer.
+    def ask(self, operation: str, target: "Proxy | str", /, *args: Any, **kwargs: Any) -> Any:
+        """Have the other side do something with an object of its own and return its answer.
 
-        Raises what it raised, Gone or TooSlow.
+        `target` is a name for the operation `name`. Raises what it raised, Gone or TooSlow.
         """
-        self._send(["do", operation, target, list(args), [list(item) for item in kwargs.items()]])
+        what = target if isinstance(target, str) else _number_of(target)
+        self._send(["do", operation, what, list(args), [list(item) for item in kwargs.items()]])
         while True:
             message = self._receive()
             if message[0] == "do":
                 self._serve(message)
             elif message[0] == "raise":
-                raise _remote_error(*message[1:])
+                raise _remote_error(*message[1:], is_next=operation == "next")
             else:
                 _, result, changes = message
                 for place, new in changes:
@@ -105,10 +119,14 @@ class Link:
         try:
             if operation == "name":
                 answer = ["ok", [self.names[target]] if target in self.names else [], []]
+            elif operation == "share_classes" and self._trusts_other_side:
+                answer = ["ok", self._share_classes(args[0]), []]
             else:
                 kwargs = dict(map(tuple, pairs))
-                answer = self._done(self.operations[operation], target, args, kwargs)
-        except (Gone, MemoryError):
+                # Only what was handed out, and only by its number: never a value of the message.
+                subject = _item(self._exported, target)
+                answer = self._done(self.operations[operation], subject, args, kwargs)
+        except (Gone, TooSlow, MemoryError):
             raise
         except BaseException as error:
             answer = ["raise", *_described(error)]
@@ -127,6 +145,10 @@ class Link:
         result = function(target, *args, **kwargs)
         changes = [[place, value] for place, value, text in before if self._dump(value) != text]
         return ["ok", result, changes]
+
+    def _share_classes(self, names: list[str]) -> list[str]:
+        self.records = {name: kind for name, kind in own_classes(self.names) if name in names}
+        return list(self.records)
 
     def _can_change(self, value: Any) -> bool:
         kind = type(value)
@@ -153,7 +175,7 @@ class Link:
         return message
 
     def _read(self, length: int) -> bytes:
-        data = b""
+        data = bytearray()
         while len(data) < length:
             if self._seconds_left is not None:
                 self._await_data()
@@ -161,13 +183,13 @@ class Link:
             if not chunk:
                 raise Gone
             data += chunk
-        return data
+        return bytes(data)
 
     def _await_data(self) -> None:
         assert self._seconds_left is not None
-        start = time.monotonic()
+        start = monotonic()
         ready, _, _ = select.select([self._incoming], [], [], max(self._seconds_left, 0.0))
-        self._seconds_left -= time.monotonic() - start
+        self._seconds_left -= monotonic() - start
         if not ready:
             raise TooSlow
 
@@ -187,7 +209,8 @@ class Link:
                     numbers[id(item)] = len(nodes)
                     nodes.append(item)
                 return {"node": numbers[id(item)]}
-            return {"mine": [self._export(item), *_kind_of(item)]}
+            kind_word, name = _kind_of(item, all_known=not self._trusts_other_side)
+            return {"mine": [self._export(item), kind_word, name]}
 
         body = values.encode(value, other)
         attributes = []
@@ -237,7 +260,7 @@ class Link:
         if type(number) is not int or type(kind) is not str:
             raise values.BadFrame("not an object")
         if kind == "known":
-            return _imported(name)
+            return _imported(name) if self._trusts_other_side else _known_type(name)
         if number not in self._proxies:
             if kind == "exception":
                 self._proxies[number] = _exception_class(name)
@@ -256,13 +279,15 @@ def _item(items: list[Any], number: Any) -> Any:
 
 
 def _overwrite(old: Any, new: Any) -> None:
-    """Give an argument the contents that the other side left in its copy."""
-    if type(old) in (list, bytearray):
+    """Give an argument, which went there as a copy, the contents that were left in the copy."""
+    if type(old) is not type(new):
+        raise values.BadFrame("an argument changed its type")
+    if isinstance(old, list | bytearray):
         old[:] = new
-    elif type(old) in (dict, set):
+    elif isinstance(old, dict | set):
         old.clear()
         old.update(new)
-    elif type(old) is type(new):
+    else:
         vars(old).clear()
         vars(old).update(vars(new))
 
@@ -271,7 +296,11 @@ def _overwrite(old: Any, new: Any) -> None:
 
 
 class Proxy:
-    """An object that lives on the other side. Equal to plain data never."""
+    """An object that lives on the other side.
+
+    It is never equal to plain data and cannot be compared or reckoned with it: the answer would be
+    the program's word.
+    """
 
     __slots__ = ("_link", "_number")
 
@@ -285,7 +314,7 @@ class Proxy:
     def __setattr__(self, name: str, value: Any) -> None:
         self._link.ask("setattr", self, name, value)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self._link.ask("call", self, *args, **kwargs)
 
     def __instancecheck__(self, value: Any) -> bool:
@@ -308,31 +337,53 @@ def _number_of(proxy: Proxy) -> int:
     return number
 
 
-def _forward(method: str, operation: str) -> None:
+def _forward(method: str, operation: str, *, only_with_proxies: bool = False) -> None:
     def forwarded(self: Proxy, *args: Any) -> Any:
+        if only_with_proxies and not all(isinstance(value, Proxy) for value in args):
+            raise TypeError("an object of the program meets plain data of the test")
         return self._link.ask(operation, self, *args)
 
     setattr(Proxy, method, forwarded)
 
 
-for _name in (*_BUILTINS, *_COMPARISONS, *_ARITHMETIC, *_CONTAINERS):
-    _forward(f"__{_name.rstrip('_')}__", _name)
+for _name in (*_BUILTINS, "getitem", "setitem", "delitem"):
+    _forward(f"__{_name}__", _name)
+for _name in (*_COMPARISONS, *_ARITHMETIC, "contains"):
+    _forward(f"__{_name.rstrip('_')}__", _name, only_with_proxies=True)
+_forward("__enter__", "enter")
+setattr(Proxy, "__exit__", lambda self, *_: self._link.ask("exit", self))  # noqa: B010
 
 
-def _exit(self: Proxy, *_: Any) -> Any:
-    return self._link.ask("exit", self)
+_KNOWN_TYPES: Mapping[str, type] = {
+    f"{kind.__module__}:{kind.__qualname__}": kind
+    for kind in (
+        *(bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset),
+        *(range, object, type(None), Counter, OrderedDict, defaultdict, deque, Decimal, Fraction),
+        *(date, datetime, time, timedelta),
+    )
+}
+"""What the program may name instead of sending it: types that make plain values."""
 
 
-Proxy.__exit__ = _exit  # type: ignore[attr-defined]
+def _known_type(path: Any) -> type:
+    if type(path) is not str or path not in _KNOWN_TYPES:
+        raise values.BadFrame("not a known type")
+    return _KNOWN_TYPES[path]
 
 
-def _kind_of(item: Any) -> tuple[str, str]:
-    """Describe an object: `known` is in the standard library under that name on both sides."""
+def _kind_of(item: Any, *, all_known: bool) -> tuple[str, str]:
+    """Describe an object: `known` is in the standard library under that name on both sides.
+
+    The tests may name all of it (`all_known`), the program a few types.
+    """
     module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", None)
     if isinstance(item, ModuleType):
         module, name = item.__name__, ""
     if isinstance(item, type) and issubclass(item, BaseException) and module != "builtins":
         return "exception", f"{item.__name__}:{_builtin_base(item).__name__}"
+    if not all_known:
+        path = f"{module}:{name}"
+        return ("known", path) if _KNOWN_TYPES.get(path) is item else ("object", "")
     if isinstance(module, str) and module.split(".")[0] in sys.stdlib_module_names:
         with suppress(values.BadFrame):
             if _imported(f"{module}:{name}") is item:
@@ -383,8 +434,10 @@ def _exception_class(name: Any) -> type[BaseException]:
     return _foreign_classes.setdefault(name, type(own, (base,), {}))
 
 
-def _remote_error(name: Any, text: Any) -> BaseException:
+def _remote_error(name: Any, text: Any, *, is_next: bool) -> BaseException:
     kind = _exception_class(name)
+    if not issubclass(kind, Exception) or (issubclass(kind, StopIteration) and not is_next):
+        kind = RuntimeError  # it would end a loop of the test, or the test itself
     try:
         error = kind(text)
     except TypeError:  # UnicodeDecodeError and the like want more arguments
@@ -399,7 +452,11 @@ def is_remote(error: BaseException) -> bool:
 
 
 def own_classes(names: Mapping[str, Any]) -> Iterable[tuple[str, type]]:
-    """List the classes that a text run as `__main__` defined."""
+    """List the classes that a text defined in the module whose names these are."""
     for name, item in names.items():
-        if isinstance(item, type) and item.__module__ == "__main__" and item.__name__ == name:
+        if (
+            isinstance(item, type)
+            and item.__module__ == names["__name__"]
+            and item.__name__ == name
+        ):
             yield name, item

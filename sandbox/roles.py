@@ -42,7 +42,7 @@ def run_function(
     _seed(seed)
     error = None
     try:
-        main = programs.run(code, leetcode.prelude())
+        main = programs.run(code, leetcode.prelude(), is_script=False)
         given = leetcode.build(main, arguments, argument_types)
         result = _entry(main, entry_point)(*given)
         if result_argument is not None:
@@ -74,7 +74,7 @@ def check(
 
     `output_frame` is a result as the program's process wrote it; one without a value is refused.
     """
-    main = programs.run(code)
+    main = programs.run(code, is_script=False)
     try:
         answer = values.decode(output_frame, values.LIVE) if output_frame else output
     except values.BadFrame:

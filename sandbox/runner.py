@@ -11,12 +11,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from sandbox.isolation import namespaces
 from sandbox.isolation.confinement import ProcessLimits
-from sandbox.isolation.namespaces import NOBODY
 from sandbox.protocol import KILL, Ended, RunRequest, ZygoteSettings
 
 _BOOT = (
@@ -42,6 +42,8 @@ _MESSAGE_BYTES = 65536
 _CHUNK_BYTES = 2**20
 _STDERR_BYTES = 8192
 _GRACE_S = 30.0
+_FIRST_UID, _NUM_UIDS, _UIDS_PER_JUDGE = 60_000, 5_000, 1_000
+_zygotes = count()
 
 
 class SandboxFault(RuntimeError):
@@ -54,7 +56,8 @@ class Zygote:
     def __init__(self, settings: Mapping[str, Any]):
         """Start it. Raises SandboxFault with its own words."""
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        made = ZygoteSettings(socket=theirs.fileno(), **settings)
+        self._uid = _next_uid() if not settings["uses_namespaces"] else namespaces.NOBODY
+        made = ZygoteSettings(socket=theirs.fileno(), uid=self._uid, **settings)
         _, hard = resource.getrlimit(resource.RLIMIT_STACK)
         soft = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(hard, _STACK_BYTES)
         resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))  # inherited: see _STACK_BYTES
@@ -104,6 +107,11 @@ class Zygote:
     def is_worn(self) -> bool:
         """Whether it has served long enough."""
         return self.num_runs >= _RUNS_PER_ZYGOTE
+
+    def give(self, descriptor: int) -> None:
+        """Let children open a pipe again by name, /dev/stdin for one, though they are not us."""
+        if os.geteuid() == 0:
+            os.fchown(descriptor, self._uid, self._uid)
 
     def fileno(self) -> int:
         """Descriptor of the channel."""
@@ -233,12 +241,8 @@ class Run:
         extra = [self._make_stream(self._task.frame_bytes)] if self._task.frame_bytes else []
         mine = [*theirs, payload, *extra]
         try:
-            request = RunRequest(
-                self._task.role,
-                self._task.limits,
-                self._task.wall_s,
-                10 * self._task.wall_s + _GRACE_S,
-            )
+            task = self._task
+            request = RunRequest(task.role, task.limits, task.wall_s, self.longest_wall_s)
             self.zygote.send(request, [*mine, *self._task.descriptors])
         finally:
             for descriptor in (*mine, *self._task.descriptors):
@@ -251,18 +255,23 @@ class Run:
 
     def _make_stdin(self) -> int:
         theirs, self._stdin = os.pipe2(os.O_CLOEXEC)
-        _give(theirs)
+        self.zygote.give(theirs)
         os.set_blocking(self._stdin, False)
         return theirs
 
     def _make_stream(self, limit: int, *, keeps_tail: bool = False) -> int:
         mine, theirs = os.pipe2(os.O_CLOEXEC)
-        _give(theirs)
+        self.zygote.give(theirs)
         os.set_blocking(mine, False)
         stream = _Stream(mine, limit, keeps_tail)
         self._made.append(stream)
         self._open[mine] = stream
         return theirs
+
+    @property
+    def longest_wall_s(self) -> float:
+        """When a run is given up that had no core to run on."""
+        return 10 * self._task.wall_s + _GRACE_S
 
     def owns(self, descriptor: int) -> bool:
         """Whether an event on the descriptor is this run's."""
@@ -292,7 +301,8 @@ class Run:
             self._close_stream(descriptor, poller)
 
     def _close_stream(self, descriptor: int, poller: "select.poll") -> None:
-        poller.unregister(descriptor)
+        with suppress(KeyError):  # not registered yet when the start failed
+            poller.unregister(descriptor)
         del self._open[descriptor]
         os.close(descriptor)
 
@@ -358,7 +368,11 @@ def run_together(pairs: Sequence[tuple[Zygote, Task]]) -> list[Output]:
         for run in runs:
             run.start(poller)
         while not all(run.is_done for run in runs):
-            for descriptor, _ in poller.poll():
+            deadline = max(run.longest_wall_s for run in runs) + _GRACE_S
+            ready = poller.poll(1000 * deadline)
+            if not ready:
+                raise SandboxFault(f"a zygote was silent for {deadline:.0f} s")
+            for descriptor, _ in ready:
                 # An earlier event of this round may have closed it.
                 owner = next((run for run in runs if run.owns(descriptor)), None)
                 if owner:
@@ -383,7 +397,7 @@ def memory_file(data: bytes) -> int:
     return descriptor
 
 
-def _give(descriptor: int) -> None:
-    """Let the child open its pipes again by name, /dev/stdin for one, though it is nobody."""
-    if os.geteuid() == 0:
-        os.fchown(descriptor, NOBODY, NOBODY)
+def _next_uid() -> int:
+    """Choose a user that no other zygote of this host is likely to have at the same time."""
+    number = next(_zygotes) * _UIDS_PER_JUDGE + os.getpid() % _UIDS_PER_JUDGE
+    return _FIRST_UID + number % _NUM_UIDS

@@ -13,14 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-MAX_FRAME_BYTES = 8 * 2**20
+MAX_FRAME_BYTES = 32 * 2**20
 """Of a program's result; more is an output limit exceeded."""
 _MAX_DEPTH = 400
 _SAFE_INT = 2**63
 _MAX_INT_CHARACTERS = 20
+_MAX_FRACTION_CHARACTERS = 10_000
 _HEXADECIMAL = re.compile("-?[0-9a-f]+")
 _MAX_BIG_INT_CHARACTERS = 2**20
 
@@ -78,13 +80,25 @@ def _tagged(value: Any, depth: int, other: Callable[[Any], dict[str, Any]] | Non
         if tag == "dict":
             body = [pair["tuple"] for pair in body]
         return {tag: body} if tag else body
-    if kind.__module__.split(".")[0] == "numpy" and hasattr(value, "tolist"):
-        plain = value.tolist()
-        return {"opaque": kind.__name__} if type(plain) is kind else _tagged(plain, depth, other)
+    relative = _plain_relative(value, kind)
+    if relative is not value:
+        return _tagged(relative, depth, other)
     text = _text_of(value, kind)
     if text is not None:
         return text
     return other(value) if other else {"opaque": kind.__name__[:200]}
+
+
+def _plain_relative(value: Any, kind: type) -> Any:
+    """Return the plain value that a numpy value or a member of an IntEnum stands for."""
+    if kind.__module__.split(".")[0] == "numpy" and hasattr(value, "tolist"):
+        plain = value.tolist()
+        return value if type(plain) is kind else plain
+    if isinstance(value, Enum):
+        for base in (int, str, float):
+            if isinstance(value, base):
+                return base(value)
+    return value
 
 
 def _container(value: Any, kind: type) -> tuple[str, list[Any]] | None:
@@ -128,9 +142,9 @@ def plain_text(body: Any) -> str:
     return body
 
 
-def _hexadecimal(body: Any) -> int:
+def _hexadecimal(body: Any, longest: int = _MAX_BIG_INT_CHARACTERS) -> int:
     digits = plain_text(body)
-    if not _HEXADECIMAL.fullmatch(digits):
+    if len(digits) > longest or not _HEXADECIMAL.fullmatch(digits):
         raise BadFrame("a hexadecimal number was expected")
     return int(digits, 16)
 
@@ -164,7 +178,10 @@ def _range(body: Any) -> range:
 
 
 def _fraction(body: Any) -> Fraction:
-    numerator, denominator = (_hexadecimal(number) for number in plain_list(body, 2))
+    # Their greatest common divisor is sought, which takes the square of their length.
+    numerator, denominator = (
+        _hexadecimal(number, _MAX_FRACTION_CHARACTERS) for number in plain_list(body, 2)
+    )
     if denominator <= 0:
         raise BadFrame("a fraction's denominator must be positive")
     return Fraction(numerator, denominator)

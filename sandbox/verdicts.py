@@ -80,7 +80,12 @@ def of_assertions(submission: Submission, said: Output, output: Output) -> TestR
     if tests.verdict != "AC" or not said.frame:
         detail = f"the tests' side ended with {tests.verdict} on what the program answered"
         return replace(result, verdict="RE", detail=detail)
-    verdict, detail = values.decode(said.frame)
+    try:
+        verdict, detail = values.decode(said.frame)
+    except (ValueError, TypeError) as error:
+        return replace(result, verdict="RE", detail=f"the tests' side was disturbed: {error}")
+    if verdict not in ("AC", "WA", "TLE", "RE", "SE", "GONE") or type(detail) is not str:
+        return replace(result, verdict="RE", detail="the tests' side was disturbed")
     if verdict == "SE":
         raise SandboxFault(detail)
     if verdict == "GONE":

@@ -1,6 +1,6 @@
 """A small process that forks one confined child per run and says how it ended.
 
-Run by `judging` as `python -S -c`. It never reads a program, an input or an answer: those travel in
+Started by `runner`. It never reads a program, an input or an answer: those travel in
 a memory file that only the child opens, so one run's data cannot show up in another's memory.
 """
 
@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -68,9 +69,19 @@ def _preload(settings: ZygoteSettings) -> None:
             import_module(name)
         except ImportError:
             continue
+    _add_site_builtins()
     roles.prepare()
     for name in [name for name in sys.modules if name.split(".")[0] == "sandbox"]:
         del sys.modules[name]  # a program finds only what python itself would have
+
+
+def _add_site_builtins() -> None:
+    """Add exit() and quit(), which the module `site` brings, that we start without."""
+    import _sitebuiltins
+    import builtins
+
+    for name in ("exit", "quit"):
+        setattr(builtins, name, _sitebuiltins.Quitter(name, "end of input"))
 
 
 def _enter(settings: ZygoteSettings) -> Confinement:
@@ -80,7 +91,9 @@ def _enter(settings: ZygoteSettings) -> Confinement:
         namespaces.enter(libraries, settings.box_mib, settings.box_files)
     else:
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
-    return Confinement(libraries, has_namespaces=settings.uses_namespaces, landlock_abi=abi)
+    return Confinement(
+        libraries, has_namespaces=settings.uses_namespaces, landlock_abi=abi, uid=settings.uid
+    )
 
 
 class _Server:
@@ -91,6 +104,7 @@ class _Server:
         self._is_confined = mmap.mmap(
             -1, mmap.PAGESIZE
         )  # a child's word, which it cannot take back
+        self._box = filesystem.state_of_box() if settings.uses_namespaces else None
         self._num_cpus = len(os.sched_getaffinity(0))
         self._own_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -118,10 +132,7 @@ class _Server:
         _, status, usage = os.wait4(child, 0)
         wall_s = time.monotonic() - start
         self._kill_leftovers()
-        if self._settings.uses_namespaces and filesystem.empty_box(
-            self._settings.box_mib, self._settings.box_files
-        ):
-            self._confinement.prepare()
+        self._empty_box()
         return Ended(
             reason=reason,
             status=status,
@@ -130,6 +141,12 @@ class _Server:
             wall_s=wall_s,
             peak_kib=max(0, usage.ru_maxrss - self._own_kib),
         )
+
+    def _empty_box(self) -> None:
+        if self._settings.uses_namespaces and filesystem.state_of_box() != self._box:
+            filesystem.empty_box(self._settings.box_mib, self._settings.box_files)
+            self._confinement.prepare()
+            self._box = filesystem.state_of_box()
 
     def _become_child(self, request: RunRequest, descriptors: Sequence[int]) -> NoReturn:
         try:
@@ -212,9 +229,9 @@ def _children() -> list[int]:
 
 
 def _seconds_without_a_core(process: int) -> float:
-    """Time that the process's first thread was ready to run and had no core."""
-    try:
-        with open(f"/proc/{process}/schedstat") as file:
-            return int(file.read().split()[1]) / 1e9
-    except OSError:
-        return 0.0
+    """Time that the process's threads were ready to run and had no core."""
+    waited_ns = 0
+    for thread in Path(f"/proc/{process}/task").glob("*/schedstat"):
+        with suppress(OSError):  # it has just ended
+            waited_ns += int(thread.read_text().split()[1])
+    return waited_ns / 1e9

@@ -68,6 +68,48 @@ _FORGERIES = {
 FORGERIES = _FORGERIES
 """`solve(x)` is to return x * x, tested with 3: none of these may be accepted."""
 
+_SEND = """
+import json, os, struct
+def send(message, nodes=()):
+    data = json.dumps([json.dumps(message), list(nodes)]).encode()
+    os.write(4, struct.pack('=I', len(data)) + data)
+"""
+_TAKEN_OVER = """import os; os.write(3, b'["AC", ""]'); os._exit(0)"""
+ASSERT_FORGERIES = {
+    "code for the tests": _SEND
+    + f"def f(x): send(['do', 'call', {{'mine': [0, 'known', 'builtins:exec']}}, [{_TAKEN_OVER!r}], []])",
+    "code by a number": _SEND + f"def f(x): send(['do', 'call', 0, [{_TAKEN_OVER!r}], []])",
+    "code by a name": _SEND + f"def f(x): send(['do', 'call', 'exec', [{_TAKEN_OVER!r}], []])",
+    "records taken away": _SEND + "def f(x): send(['do', 'share_classes', '', [[]], []])",
+    "the tests' builtins": "import random\ndef f(x): return random.__builtins__",
+    "its modules": "import sys\ndef f(x): return sys.modules",
+    "known objects": "import operator\ndef f(x): return operator.truth",
+    "difference": "class E:\n  def __sub__(s, o): return 0.0\n  __rsub__ = __sub__\ndef f(x): return E()",
+    "absolute value": "class E:\n  def __sub__(s, o): return s\n  def __abs__(s): return 0.0\ndef f(x): return E()",
+    "order": "class E:\n  __lt__ = __gt__ = __le__ = __ge__ = lambda s, o: True\ndef f(x): return E()",
+    "membership": "class E:\n  def __contains__(s, o): return True\n  def __iter__(s): return iter([9])\ndef f(x): return E()",
+    "end of iteration": "def f(x): raise StopIteration",
+    "truth": "class E:\n  def __bool__(s): return True\n  def __eq__(s, o): return True\ndef f(x): return E()",
+    "patched abs": "import builtins\nbuiltins.abs = lambda x: 0\ndef f(x): return 5.0",
+    "wide integers": "class I(int):\n  __eq__ = __lt__ = __gt__ = lambda s, o: True\n  __hash__ = int.__hash__\ndef f(x): return I(1)",
+    "an exit": "import sys\ndef f(x): sys.exit(0)",
+    "gone": "import os\ndef f(x): os._exit(0)",
+    "a verdict on every descriptor": 'import os\ndef f(x):\n  for n in range(1, 64):\n    try: os.write(n, b\'["AC", ""]\')\n    except OSError: pass\n  return 1',
+    "an exception that passes": "class Done(BaseException): pass\ndef f(x): raise Done",
+    "generator exit": "def f(x): raise GeneratorExit",
+    "interrupt": "def f(x): raise KeyboardInterrupt",
+}
+"""`f(x)` is to return x * x as a float; none of these may pass any of the tests below."""
+ASSERTS = (
+    "assert f(3) == 9",
+    "assert abs(f(3) - 9.0) < 1e-6",
+    "assert 8.5 < f(3) < 9.5",
+    "assert 9 in [f(3)]",
+    "assert all(map(lambda case: f(case[0]) == case[1], [(3, 9.0), (4, 16.0)]))",
+    "y = f(f(3))\nassert all(a == b for a, b in [(y, 81.0)])",
+    "for x in (3, 4):\n    try:\n        y = f(x)\n    except Exception:\n        y = None\n    assert y == x * x",
+)
+
 _HARNESS = """
 import os, sys, ctypes, socket, resource, threading, time, signal, errno
 libc = ctypes.CDLL(None, use_errno=True)
@@ -156,14 +198,20 @@ _ESCAPES = {
     "reboot": "attempt('reboot', lambda: libc.syscall(number(169, 142), 0, 0, 0, 0))",
     "kernel log": "attempt('log', lambda: libc.klogctl(3, ctypes.create_string_buffer(10), 10))",
     "personality": "attempt('personality', lambda: libc.personality(0x0040000))",
-    "foreign calls": "attempt('x32', lambda: -1)",
+    "signals of a descriptor": "import fcntl\nattempt('owner', lambda: fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid()))",
+    "outliving its parent": "attempt('death', lambda: libc.prctl(1, 0, 0, 0, 0))",
+    "datagrams": "attempt('datagrams', lambda: socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))",
+    "modes of others": "attempt('mode', lambda: os.chmod('/', 0o777))",
+    "idle scheduling": "attempt('idle', lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)))",
+    "closed box": "attempt('y', lambda: os.chmod('.', 0) or -1)",
+    "after a closed box": "attempt('z', lambda: open('own', 'w').close() or -1)",
     "many processes": (
         "n = 0\nfor _ in range(200):\n    try:\n        if os.fork() == 0:\n            time.sleep(30); os._exit(0)\n"
         "        n += 1\n    except OSError:\n        break\nif n: reached.append('processes')"
     ),
     "many threads": (
-        "n = 0\ntry:\n    for _ in range(600):\n        threading.Thread(target=time.sleep, args=(1,), daemon=True).start(); n += 1\n"
-        "except RuntimeError:\n    pass\nif n > 200: reached.append('threads')"
+        "threading.stack_size(32768)\nn = 0\ntry:\n    for _ in range(600):\n        threading.Thread(target=time.sleep, args=(1,), daemon=True).start(); n += 1\n"
+        "except RuntimeError:\n    pass\nif n > 80 and os.getcwd() == '/box': reached.append('threads')"
     ),
     "many descriptors": (
         "n = 0\ntry:\n    while n < 5000:\n        os.dup(0); n += 1\nexcept OSError:\n    pass\nif n > 64: reached.append('descriptors')"
@@ -187,7 +235,6 @@ _ESCAPES = {
     "memory": (
         "try:\n    x = bytearray(2 << 30)\nexcept MemoryError:\n    pass\nelse:\n    reached.append('memory')"
     ),
-    "stopped": "os.kill(os.getpid(), 0)",
 }
 ESCAPES = {
     name: f"{_HARNESS}{code}\nprint(*(reached or ['contained']))\n"

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sandbox.isolation import filesystem, landlock, linux
-from sandbox.isolation.namespaces import become_nobody
+from sandbox.isolation.namespaces import become
 from sandbox.isolation.seccomp import SyscallFilter
 from sandbox.isolation.unreachable import hold_import_path
 
 MIB = 2**20
+_ROOM_FOR_OTHERS = 4096  # the threads of an ordinary user are counted all together
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,12 @@ class ProcessLimits:
 class Confinement:
     """The layers that one child puts on, prepared once in its zygote."""
 
-    def __init__(self, libraries: Sequence[str], *, has_namespaces: bool, landlock_abi: int):
+    def __init__(
+        self, libraries: Sequence[str], *, has_namespaces: bool, landlock_abi: int, uid: int
+    ):
+        """`uid` is what root becomes without namespaces, one for each zygote."""
+        self._uid = uid
+        self._others = 0 if has_namespaces or os.geteuid() == 0 else _ROOM_FOR_OTHERS
         self.has_namespaces = has_namespaces
         self._libraries = libraries
         self._abi = landlock_abi
@@ -61,6 +67,7 @@ class Confinement:
             self._filters[key] = SyscallFilter(
                 allow_processes=limits.allows_processes,
                 allow_programs=limits.allows_programs,
+                forbid_changes=not self.has_namespaces,
                 forbid_writing=not self._abi,
             )
         return self._filters[key]
@@ -75,7 +82,7 @@ class Confinement:
         if self.has_namespaces:
             linux.drop_capabilities()
         else:
-            become_nobody()  # its last step away from root empties the capabilities
+            become(self._uid)  # its last step away from root empties the capabilities
         linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
         if self._ruleset >= 0:
@@ -96,12 +103,13 @@ class Confinement:
             (resource.RLIMIT_CPU, cpu_s),
             (resource.RLIMIT_FSIZE, limits.file_mib * MIB),
             (resource.RLIMIT_NOFILE, limits.num_open_files),
-            (resource.RLIMIT_STACK, stack),
             (resource.RLIMIT_CORE, 0),
             (resource.RLIMIT_MEMLOCK, 0),
             (resource.RLIMIT_MSGQUEUE, 0),
         ):
             resource.setrlimit(kind, (value, value))
-        if self.has_namespaces:  # else the count is shared with all of this user's processes
-            count = limits.num_threads + 2  # the zygote and the process that waits for it
-            resource.setrlimit(resource.RLIMIT_NPROC, (count, count))
+        # Programs raise their own stack limit, to what it may be already; memory bounds it.
+        resource.setrlimit(resource.RLIMIT_STACK, (stack, hard_stack))
+        # The zygote and the process that waits for it count too, or all that this user runs.
+        count = limits.num_threads + 2 + self._others
+        resource.setrlimit(resource.RLIMIT_NPROC, (count, count))

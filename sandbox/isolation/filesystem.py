@@ -56,7 +56,7 @@ def enter_root(libraries: Sequence[str], box_mib: int, box_files: int) -> None:
     os.mkdir(root + "/proc")
     os.mkdir(root + BOX)
     flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC
-    linux.mount("proc", root + "/proc", "proc", flags, "subset=pid,hidepid=invisible")
+    linux.mount("proc", root + "/proc", "proc", flags, "subset=pid")
     linux.pivot_root(root)
     linux.mount("none", "/", "", linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY)
     mount_box(box_mib, box_files)
@@ -93,11 +93,13 @@ def mount_box(mib: int, files: int) -> None:
     linux.mount("mgpo-box", BOX, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, options)
 
 
-def empty_box(mib: int, files: int) -> bool:
-    """Replace a box that was written to by an empty one; says whether it did. Raises OSError."""
-    with os.scandir(BOX) as entries:
-        if next(entries, None) is None:
-            return False
+def state_of_box() -> tuple[int, int]:
+    """Describe the box such that any change to it or to what lies in it shows. Raises OSError."""
+    found = os.stat(BOX)
+    return found.st_mode, found.st_ctime_ns
+
+
+def empty_box(mib: int, files: int) -> None:
+    """Replace the box by an empty one. Raises OSError."""
     linux.unmount(BOX)
     mount_box(mib, files)
-    return True

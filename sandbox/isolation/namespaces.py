@@ -26,12 +26,12 @@ def own() -> dict[str, str]:
     return {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMES}
 
 
-def become_nobody() -> None:
-    """Give up root, where we have it. Raises OSError."""
+def become(uid: int) -> None:
+    """Give up root, where we have it, for an ordinary user. Raises OSError."""
     if os.geteuid() == 0:
         os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
         linux.prctl(linux.PR_SET_DUMPABLE, 1)  # else /proc/self belongs to root
 
 
@@ -49,7 +49,8 @@ def enter(libraries: Sequence[str], box_mib: int, box_files: int) -> None:
     _fork_and_wait()
     filesystem.enter_root(libraries, box_mib, box_files)
     if is_root:
-        become_nobody()
+        become(NOBODY)
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)  # a change of user clears it
         _own_users(linux.CLONE_NEWNS)
         filesystem.mount_box(box_mib, box_files)  # root's box lies below
 

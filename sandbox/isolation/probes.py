@@ -34,11 +34,10 @@ print(*(reached or ["refused"]))
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One program, the layer that it witnesses, and whether it is asked for without namespaces."""
+    """One program and the layer that it witnesses."""
 
     layer: LayerName
     text: str
-    needs_namespaces: bool = False
 
     @property
     def program(self) -> str:
@@ -79,6 +78,8 @@ for place in ("/", "/usr/lib", "/var/tmp", "/dev", "/dev/shm", "/proc/self"):
     if os.path.realpath(place) != os.getcwd():
         attempt("writing in " + place, lambda: open(path, "w"))
         attempt("a directory in " + place, lambda: os.mkdir(path))
+        attempt("the mode of " + place, lambda: os.chmod(place, 0o777))
+        attempt("the times of " + place, lambda: os.utime(place))
 """,
     ),
     Probe(
@@ -91,7 +92,6 @@ for name in ("/etc/passwd", "/sys/kernel", "/var/log", "/run"):
     if os.path.lexists(name):
         reached.append(name)
 """,
-        needs_namespaces=True,
     ),
     Probe(
         "limits",
@@ -101,8 +101,9 @@ attempt("files", lambda: [os.dup(0) for _ in range(200)])
 import resource
 attempt("raising a limit", lambda: resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6)))
 import threading, time
+threading.stack_size(32768)
 def many():
-    for _ in range(500):
+    for _ in range(4500):
         threading.Thread(target=time.sleep, args=(0.2,), daemon=True).start()
 attempt("threads", many)
 """,
@@ -124,6 +125,10 @@ attempt("unshare", lambda: call("unshare", 0x10000000))
 attempt("a mount", lambda: call("mount", b"none", b"/", b"tmpfs", 0, None))
 attempt("signals", lambda: os.kill(os.getppid(), 0))
 attempt("its group", lambda: os.kill(0, 0))
+import fcntl
+attempt("signals of a descriptor", lambda: fcntl.fcntl(0, fcntl.F_SETOWN, os.getppid()))
+attempt("outliving its parent", lambda: call("prctl", 1, 0, 0, 0, 0))
+attempt("datagrams", lambda: _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_DGRAM))
 attempt("io_uring", lambda: call("syscall", 425, 1, (ctypes.c_uint64 * 15)()))
 attempt("bpf", lambda: call("syscall", {"x86_64": 321}.get(os.uname().machine, 280), 0, 0, 0))
 """,

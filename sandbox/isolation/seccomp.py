@@ -7,13 +7,18 @@ for which the C library has fallbacks. Only a foreign architecture kills.
 import ctypes
 import errno
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sandbox.isolation import linux
 
 _NEWEST_TESTED = 456  # futex_requeue
 _CLONE_THREAD = 0x00010000
-_TERMINAL_INPUT = (0x5412, 0x541C)  # ioctl: TIOCSTI, TIOCLINUX
+# ioctl: TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP
+_IOCTLS = (0x5412, 0x541C, 0x8901, 0x8902)
+# fcntl: F_SETOWN, F_SETSIG, F_SETOWN_EX, by which the kernel signals another process
+_FCNTLS = (8, 10, 15)
+_SET_PARENT_DEATH_SIGNAL = 1  # prctl: a program must not outlive its zygote
+_PACKETS = 2  # socketpair: SOCK_DGRAM, which can send to any address
 
 # Name: number on x86_64, on aarch64 (None where the machine has no such call).
 _DENIED: Mapping[str, tuple[int | None, int | None]] = {
@@ -38,6 +43,9 @@ _DENIED: Mapping[str, tuple[int | None, int | None]] = {
     "migrate_pages": (256, 238),
     "move_pages": (279, 239),
     "setpriority": (141, 140),
+    "sched_setscheduler": (144, 119),
+    "sched_setparam": (142, 118),
+    "sched_setattr": (314, 274),
     "ioprio_set": (251, 30),
     # mounts and namespaces
     "mount": (165, 40),
@@ -152,7 +160,7 @@ _NEW_PROGRAM = {"execve": (59, 221), "execveat": (322, 281)}
 _NEW_PROCESS = {"fork": (57, None), "vfork": (58, None)}
 _CLONE = (56, 220)
 _CLONE3 = 435
-_IOCTL = (16, 29)
+_IOCTL, _FCNTL, _PRCTL, _SOCKETPAIR = (16, 29), (72, 25), (157, 167), (53, 199)
 # Their first argument names a process: only the caller itself will do.
 _OF_ITSELF = {
     "kill": (62, 129),
@@ -164,15 +172,12 @@ _OF_ITSELF = {
 _OF_ITSELF_OR_ZERO = {
     "prlimit64": (302, 261),
     "sched_setaffinity": (203, 122),
-    "sched_setscheduler": (144, 119),
-    "sched_setparam": (142, 118),
-    "sched_setattr": (314, 274),
 }
 
 _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
-_LOAD, _EQUAL, _AT_LEAST, _BITS, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _BITS, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _OFFSET_NUMBER, _OFFSET_ARCHITECTURE, _OFFSET_ARGUMENT = 0, 4, (16, 24, 32)
 _ALLOW, _KILL_PROCESS = 0x7FFF0000, 0x80000000
 _EPERM = 0x00050000 | errno.EPERM
@@ -189,11 +194,13 @@ class SyscallFilter:
         *,
         allow_processes: bool = False,
         allow_programs: bool = False,
+        forbid_changes: bool = False,
         forbid_writing: bool = False,
     ):
         """`allow_processes` lets it fork, `allow_programs` lets it execute files.
 
-        `forbid_writing` refuses to open files for writing, where Landlock cannot.
+        `forbid_changes` refuses what Landlock does not know: modes, owners, times, names.
+        `forbid_writing` refuses to open files for writing, where there is no Landlock.
         """
         column = linux.SUPPORTED_MACHINES.index(linux.MACHINE)
         self._instructions: list[_Instruction] = []
@@ -204,8 +211,9 @@ class SyscallFilter:
             denied |= _NEW_PROGRAM
         if not allow_processes:
             denied |= _NEW_PROCESS
-        if forbid_writing:
+        if forbid_changes:
             denied |= _CHANGES_FILES
+        if forbid_writing:
             self._deny_writing(_OPEN[column], _OFFSET_ARGUMENT[1])
             self._deny_writing(_OPENAT[column], _OFFSET_ARGUMENT[2])
             self._add((_EQUAL, 0, 1, _OPENAT2), (_RETURN, 0, 0, _ENOSYS))
@@ -215,7 +223,10 @@ class SyscallFilter:
             self._deny_unless_thread(_CLONE[column])
         for name, numbers in (_OF_ITSELF | _OF_ITSELF_OR_ZERO).items():
             self._deny_unless_itself(numbers[column], or_zero=name in _OF_ITSELF_OR_ZERO)
-        self._deny_terminal_input(_IOCTL[column])
+        self._deny_values(_IOCTL[column], _OFFSET_ARGUMENT[1], _IOCTLS)
+        self._deny_values(_FCNTL[column], _OFFSET_ARGUMENT[1], _FCNTLS)
+        self._deny_values(_PRCTL[column], _OFFSET_ARGUMENT[0], (_SET_PARENT_DEATH_SIGNAL,))
+        self._deny_values(_SOCKETPAIR[column], _OFFSET_ARGUMENT[1], (_PACKETS,), mask=0xF)
         self._add((_RETURN, 0, 0, _ALLOW))
         packed = b"".join(struct.pack("=HBBI", *line) for line in self._instructions)
         self._code = ctypes.create_string_buffer(packed, len(packed))
@@ -283,13 +294,17 @@ class SyscallFilter:
             (_LOAD, 0, 0, _OFFSET_NUMBER),
         )
 
-    def _deny_terminal_input(self, number: int) -> None:
-        first, second = _TERMINAL_INPUT
+    def _deny_values(
+        self, number: int, argument: int, values: Sequence[int], mask: int = 0xFFFFFFFF
+    ) -> None:
+        """Deny a call when an argument, under the mask, has one of the values."""
+        checks = [
+            line for value in values for line in ((_EQUAL, 0, 1, value), (_RETURN, 0, 0, _EPERM))
+        ]
         self._add(
-            (_EQUAL, 0, 5, number),
-            (_LOAD, 0, 0, _OFFSET_ARGUMENT[1]),
-            (_EQUAL, 1, 0, first),
-            (_EQUAL, 0, 1, second),
-            (_RETURN, 0, 0, _EPERM),
+            (_EQUAL, 0, 3 + len(checks), number),
+            (_LOAD, 0, 0, argument),
+            (_AND, 0, 0, mask),
+            *checks,
             (_LOAD, 0, 0, _OFFSET_NUMBER),
         )

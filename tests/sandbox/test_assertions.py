@@ -80,6 +80,31 @@ RIGHT = {
         "from collections import Counter\ndef f(s): return Counter(s)",
         "assert f('aab') == {'a': 2, 'b': 1}",
     ),
+    "parameters called as ours are": (
+        "def f(target, operation, self, function): return target + operation + self + function",
+        "assert f(target=1, operation=2, self=3, function=4) == 10",
+    ),
+    "a helper with the name of an argument": (
+        "def f(x): return x + 1",
+        "def check(f):\n    assert f(1) == 2\ncheck(f)",
+    ),
+    "a member of an enumeration": (
+        "from enum import IntEnum\nclass C(IntEnum):\n  RED = 1\ndef f(): return C.RED",
+        "assert f() == 1",
+    ),
+    "a context": (
+        "class C:\n  def __enter__(self): return self\n  def __exit__(self, *a): return None\n"
+        "  def f(self): return 1",
+        "with C() as c:\n    assert c.f() == 1",
+    ),
+    "a main block that reads": (
+        "def f(x): return x\nif __name__ == '__main__':\n  print(f(int(input())))",
+        "assert f(1) == 1",
+    ),
+    "a data class": (
+        "from dataclasses import dataclass\n@dataclass\nclass P:\n  x: int\ndef f(): return P(1)",
+        "assert f() == P(1) and f().x == 1",
+    ),
     "large integers": ("def f(): return 7 ** 9000", "assert f() == 7 ** 9000"),
     "prints do not matter": (
         'def f():\n  print(\'["WA", ""]\' * 1000)\n  return 1',

@@ -36,6 +36,22 @@ def test_no_forgery_is_accepted(sandbox):
     assert {j.id: j.verdict for j in judged if j.verdict in ("AC", "SE")} == {}
 
 
+def test_no_assert_is_forged(sandbox):
+    judged = sandbox.judge(
+        Submission(
+            id=f"{name}: {test}",
+            kind="assert",
+            code=code,
+            tests=[Test(source=test)],
+            entry_point="f",
+            limits=Limits(time_s=1.0, memory_mb=256),
+        )
+        for name, code in attacks.ASSERT_FORGERIES.items()
+        for test in attacks.ASSERTS
+    )
+    assert {j.id: j.verdict for j in judged if j.verdict not in ("WA", "RE")} == {}
+
+
 def test_no_escape_is_found(sandbox):
     once = [Test(input="", output="contained\n")] * 2
     judged = sandbox.judge(_submissions(attacks.ESCAPES, tests=once))

@@ -71,6 +71,15 @@ def test_values(got, expected, tolerance, is_same):
     assert same_value(decode(encode(got).encode()), expected, tolerance) is is_same
 
 
+def test_deep_sets_and_long_numbers_cost_little_to_order():
+    deep = frozenset({1})
+    for _ in range(60):
+        deep = frozenset({deep})
+    assert same_value(decode(encode({deep}).encode()), {deep}, EXACT)
+    ranges = {range(10**5000), range(3)}
+    assert same_value(decode(encode(ranges).encode()), ranges, EXACT)
+
+
 @pytest.mark.parametrize("checker", ["float", "float:", "float:0", "float:nan", "float:2", "exact"])
 def test_an_unknown_checker_is_an_error(checker):
     with pytest.raises(ValueError, match="give tokens, or float:TOL"):

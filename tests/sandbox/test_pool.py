@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from sandbox_tiers import open_sandbox
 
 from sandbox.config import SandboxConfig
 from sandbox.isolation.tiers import WeakSandboxError
@@ -115,6 +116,36 @@ def test_cpp_is_compiled_and_judged(sandbox):
     assert (broken.verdict, broken.tests[0].detail) == ("RE", "compile error")
 
 
+ORDINARY = {
+    "exit()": "print(input())\nexit()",
+    "quit": "print(input())\nquit(0)",
+    "a file on stdout": "out = open(1, 'w')\nout.write(input())",
+    "a wrapped stdout": (
+        "import io, sys\nout = io.TextIOWrapper(sys.stdout.buffer)\nout.write(input())"
+    ),
+    "closed stdout": "import sys\nprint(input())\nsys.stdout.close()",
+    "a larger stack": (
+        "import resource, sys, threading\nresource.setrlimit(resource.RLIMIT_STACK, (2**28, -1))\n"
+        "sys.setrecursionlimit(10**6)\nthreading.stack_size(2**27)\n"
+        "t = threading.Thread(target=lambda: print(input()))\nt.start()\nt.join()"
+    ),
+    "an exit hook": "import atexit\natexit.register(lambda: print(input()))",
+    "stdin by name": "print(open('/dev/stdin').read())",
+    "an event loop": "import asyncio\nasync def main(): print(input())\nasyncio.run(main())",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tier", ["A", "B"])
+def test_ordinary_programs_run_as_they_do_elsewhere(tier):
+    with open_sandbox(tier, num_workers=1) as own:
+        judged = own.judge(_echo(7, code) for code in ORDINARY.values())
+    seen = {
+        name: (j.verdict, j.tests[0].stderr_tail) for name, j in zip(ORDINARY, judged, strict=True)
+    }
+    assert {name: said for name, said in seen.items() if said[0] != "AC"} == {}
+
+
 @pytest.mark.parametrize(
     ("limits", "code", "verdict"),
     [
@@ -151,16 +182,17 @@ def test_checkers_of_the_submission_decide(sandbox):
         "def check(input, output, expected):\n"
         "    return sum(map(int, output.split())) == int(input)\n"
     )
-    tests = [Test(input="7", output="")]
-    right, wrong, broken = sandbox.judge(
+    tests = [Test(input="7", output="7")]
+    judged = sandbox.judge(
         Submission(code=code, tests=tests, checker_code=text)
         for code, text in (
             ("print(3, 4)", checker),
             ("print(3, 5)", checker),
+            ("print('a')", checker),  # the checker stumbles over it
             ("print(3, 4)", "def check(*_): raise ValueError"),
         )
     )
-    assert (right.verdict, wrong.verdict, broken.verdict) == ("AC", "WA", "SE")
+    assert [j.verdict for j in judged] == ["AC", "WA", "WA", "SE"]
 
 
 def test_a_checker_sees_the_value_of_a_function(sandbox):
