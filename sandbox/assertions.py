@@ -50,7 +50,7 @@ def run_test(test: str, setup: str, entry_point: str | None, longest_wait_s: flo
         used, used_by_setup = free_names(f"{setup}\n{test}"), free_names(setup)
         phase = _PROGRAM
         names = _fetched_names(link, used, used_by_setup, entry_point)
-        phase = _PROGRAM if names.keys() & {*used_by_setup} else _TEXT
+        phase = _PROGRAM if _foreign(used_by_setup, entry_point) else _TEXT
         main = programs.run(setup, names, is_script=False)
         phase = _PROGRAM
         classes = dict(own_classes(main.__dict__))
@@ -87,13 +87,18 @@ def _fetched_names(
     Python's own names are the tests' own, whatever the program calls so, but for the entry point;
     or, when that is not given and the test uses no other name of the program, for those too.
     """
-    own = set(vars(builtins)) | set(leetcode.prelude()) | sys.stdlib_module_names
-    entry = (entry_point or "").split(".")[0].removesuffix("()")
-    found = _look_up(link, [name for name in used if name not in own or name == entry])
+    found = _look_up(link, _foreign(used, entry_point))
     if not found and not entry_point:
         found = _look_up(link, [name for name in used if name not in used_by_setup])
     # A program that imports math or Counter lends the tests that name, not its contents.
     return {name: value for name in used if (value := _own_value(name)) is not None} | found
+
+
+def _foreign(used: Sequence[str], entry_point: str | None) -> list[str]:
+    """Pick the names that only the program can bind."""
+    own = set(vars(builtins)) | set(leetcode.prelude()) | sys.stdlib_module_names
+    entry = (entry_point or "").split(".")[0].removesuffix("()")
+    return [name for name in used if name not in own or name == entry]
 
 
 def _own_value(name: str) -> Any:

@@ -109,7 +109,7 @@ def test_the_tests_side_of_an_assert_raises_bad_frame_only():
     @fuzzed
     @given(frames | st.tuples(frames, frames).map(_message))
     def check(data):
-        link = Link(-1, -1)
+        link = Link(-1, -1, trusts_other_side=False)
         link.records = {"Node": type("Node", (), {})}
         with suppress(BadFrame):
             link.load(data)
@@ -124,4 +124,4 @@ def _message(parts):
 
 def test_a_link_needs_text_bodies():
     with pytest.raises(BadFrame):
-        Link(-1, -1).load(b'[{"int": "5"}, []]')
+        Link(-1, -1, trusts_other_side=False).load(b'[{"int": "5"}, []]')

@@ -212,7 +212,11 @@ def test_a_checker_sees_the_value_of_a_function(sandbox):
 
 def test_what_is_not_plain_data_is_an_error_at_once(sandbox):
     with pytest.raises(ValueError, match="unmarshallable"):
-        sandbox.submit(Submission(code="", tests=[Test(input=object(), output="")]))
+        sandbox.submit(
+            Submission(
+                code="", kind="function", entry_point="f", tests=[Test(input=[object()], output=1)]
+            )
+        )
 
 
 def test_runs_repeat_themselves_by_seed(sandbox):
