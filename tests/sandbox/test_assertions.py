@@ -105,6 +105,10 @@ RIGHT = {
         "from dataclasses import dataclass\n@dataclass\nclass P:\n  x: int\ndef f(): return P(1)",
         "assert f() == P(1) and f().x == 1",
     ),
+    "an array given": (
+        "import numpy as np\ndef f(a): return (a * 2).sum()",
+        "import numpy as np\nassert f(np.array([1, 2, 3])) == 12",
+    ),
     "large integers": ("def f(): return 7 ** 9000", "assert f() == 7 ** 9000"),
     "prints do not matter": (
         'def f():\n  print(\'["WA", ""]\' * 1000)\n  return 1',

@@ -79,7 +79,11 @@ def test_numpy_values_become_plain():
     numpy = pytest.importorskip("numpy")
     assert decode(encode(numpy.float64(1.5)).encode()) == 1.5
     assert decode(encode([numpy.bool_(True)]).encode()) == [True]
-    assert decode(encode(numpy.arange(4).reshape(2, 2)).encode()) == [[0, 1], [2, 3]]
+    grid = numpy.arange(4).reshape(2, 2)
+    assert decode(encode(grid).encode()) == [[0, 1], [2, 3]]
+    back = decode(encode(grid).encode(), LIVE)
+    assert (back == grid).all()
+    assert back.dtype == grid.dtype
 
 
 @pytest.mark.parametrize("value", [object(), print, type, iter([1])])
