@@ -105,7 +105,7 @@ def make_environment(path: Path) -> Path:
 
 def make_checkout(path: Path) -> Path:
     """Copy what a job needs, with an experiment and a run's folder beside, into a repository."""
-    for name in ("mgpo", "rewards"):
+    for name in ("mgpo", "rewards", "sandbox"):
         shutil.copytree(ROOT / name, path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("Makefile", "setup.py", "constraints.txt", ".gitignore", "tests/fake_rewards.py"):
         shutil.copy(ROOT / name, path)
@@ -169,7 +169,8 @@ def undisturbed(launch: Launch) -> str:
 def test_driver_and_actors_run_the_uploaded_code(launch: Launch, undisturbed: str) -> None:
     code = newest_launch(launch.runs / "undisturbed")["code"]
     head = launch.run("git", "rev-parse", "HEAD").stdout.strip()
-    sha256 = hash_sources([launch.checkout / "mgpo", launch.checkout / "rewards"])
+    packages = ("mgpo", "rewards", "sandbox")
+    sha256 = hash_sources([launch.checkout / package for package in packages])
     uploaded = launch.session / "runtime_resources" / "working_dir_files"
     assert Path(code["path"]).is_relative_to(uploaded)
     assert code == {"path": code["path"], "commit": head, "is_dirty": False, "sha256": sha256}

@@ -31,7 +31,7 @@ pool.wait_until_loaded()
 
 
 def copy_sources(folder: Path) -> Path:
-    for name in ("mgpo", "rewards"):
+    for name in ("mgpo", "rewards", "sandbox"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
