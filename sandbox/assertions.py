@@ -8,17 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from sandbox import leetcode, programs, values
+from sandbox.foreign import is_remote, own_classes
+from sandbox.protocol import RESULT, write_result
 from sandbox.remote import (
     ON_TESTS_SIDE,
     OPERATIONS,
     Gone,
     Link,
     TooSlow,
-    is_remote,
-    own_classes,
 )
 
-_VERDICT = 3  # descriptor on the tests' side; the two pipes follow
 # Whose fault an exception is that nobody catches.
 _TEXT, _PROGRAM = "text", "program"
 
@@ -42,7 +41,7 @@ def run_test(test: str, setup: str, entry_point: str | None, longest_wait_s: flo
     A failed assert is WA, any other exception RE; GONE when the program ended, SE when the text
     cannot be run at all.
     """
-    link = Link(4, 5, trusts_other_side=False, longest_wait_s=longest_wait_s)
+    link = Link(RESULT + 1, RESULT + 2, trusts_other_side=False, longest_wait_s=longest_wait_s)
     link.operations = ON_TESTS_SIDE
     phase = _TEXT
     verdict, detail = "AC", ""
@@ -69,14 +68,8 @@ def run_test(test: str, setup: str, entry_point: str | None, longest_wait_s: flo
             verdict, detail = "WA", text
         else:
             verdict, detail = "RE", text
-    _write_verdict(verdict, detail)
+    write_result(values.encode([verdict, detail]).encode())
     os._exit(0)
-
-
-def _write_verdict(verdict: str, detail: str) -> None:
-    data = values.encode([verdict, detail]).encode()
-    while data:
-        data = data[os.write(_VERDICT, data) :]
 
 
 def _fetched_names(

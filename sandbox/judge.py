@@ -11,7 +11,7 @@ from sandbox import comparison, values
 from sandbox.comparison import Tolerance
 from sandbox.languages import COMPILED, PYTHON, TOOL_DIRS
 from sandbox.packages import SCIENTIFIC
-from sandbox.runner import Output, SandboxFault, Task, Zygote, memory_file, run_together
+from sandbox.runner import Output, SandboxFault, Task, Zygote, memory_file, run_alone, run_together
 from sandbox.types import Judgement, Submission, Test, TestResult
 from sandbox.verdicts import TRUSTED, ending, of_assertions, process_limits, wall_limit
 
@@ -113,7 +113,7 @@ class Judge:
             wall_s=wall_limit(TRUSTED),
             frame_bytes=_TRUSTED_FRAME_BYTES,
         )
-        [output] = run_together([(self.zygote("compiler", is_scientific=False), task)])
+        output = run_alone(self.zygote("compiler", is_scientific=False), task)
         ended = ending(output, TRUSTED)
         if ended.verdict != "AC":
             return Program(b"", f"{ended.verdict}\n{ended.stderr_tail}")
@@ -257,7 +257,7 @@ class Judge:
             wall_s=wall_limit(TRUSTED),
             frame_bytes=_TRUSTED_FRAME_BYTES,
         )
-        [output] = run_together([(self.zygote("trusted", is_scientific=False), task)])
+        output = run_alone(self.zygote("trusted", is_scientific=False), task)
         ended = ending(output, TRUSTED)
         if ended.verdict != "AC":
             raise SandboxFault(f"{role} ended with {ended.verdict}: {ended.stderr_tail[-500:]}")
@@ -265,9 +265,7 @@ class Judge:
 
     def run(self, code: str, task: Task) -> Output:
         """Run a task in the zygote that suits the program. Raises SandboxFault."""
-        zygote = self.zygote("program", is_scientific=_is_scientific(code))
-        [output] = run_together([(zygote, task)])
-        return output
+        return run_alone(self.zygote("program", is_scientific=_is_scientific(code)), task)
 
     def zygote(self, side: str, *, is_scientific: bool) -> Zygote:
         """Return a live zygote of that kind. Raises SandboxFault."""

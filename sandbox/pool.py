@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -184,12 +184,3 @@ class _JudgeProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-
-
-def judge_rows(
-    rows: Sequence[dict[str, Any]], config: SandboxConfig | None = None
-) -> list[dict[str, Any]]:
-    """Judge JSON rows in a sandbox of their own and return JSON rows."""
-    with Sandbox(config) as sandbox:
-        judgements = sandbox.judge(Submission.from_row(row) for row in rows)
-    return [judgement.to_row() for judgement in judgements]

@@ -1,12 +1,22 @@
 """What a judge and its zygotes say to each other: small trusted messages, marshalled."""
 
 import marshal
+import os
 from dataclasses import astuple, dataclass, field
 
 from sandbox.isolation.confinement import ProcessLimits
 
+RESULT = 3
+"""The descriptor on which a child that has an answer writes it."""
 KILL = b"\x00kill"
 """Sent to end the current run."""
+
+
+def write_result(data: bytes) -> None:
+    """Write all of a child's answer and close the descriptor."""
+    while data:
+        data = data[os.write(RESULT, data) :]
+    os.close(RESULT)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

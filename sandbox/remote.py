@@ -11,18 +11,20 @@ import operator
 import os
 import select
 import struct
-import sys
-from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Callable, Mapping
 from time import monotonic
-from types import ModuleType
 from typing import Any
 
 from sandbox import values
+from sandbox.foreign import (
+    described,
+    exception_class,
+    imported,
+    kind_of,
+    known_type,
+    own_classes,
+    remote_error,
+)
 
 _MAX_MESSAGE_BYTES = 2**26
 _LENGTH = struct.Struct("=I")
@@ -98,7 +100,7 @@ class Link:
             if message[0] == "do":
                 self._serve(message)
             elif message[0] == "raise":
-                raise _remote_error(*message[1:], is_next=operation == "next")
+                raise remote_error(*message[1:], is_next=operation == "next")
             else:
                 _, result, changes = message
                 for place, new in changes:
@@ -129,11 +131,11 @@ class Link:
         except (Gone, TooSlow, MemoryError):
             raise
         except BaseException as error:
-            answer = ["raise", *_described(error)]
+            answer = ["raise", *described(error)]
         try:
             self._send(answer)
         except (RecursionError, ValueError, TypeError) as error:
-            self._send(["raise", *_described(error)])
+            self._send(["raise", *described(error)])
 
     def _done(
         self, function: Callable[..., Any], target: Any, args: list[Any], kwargs: dict[str, Any]
@@ -209,7 +211,7 @@ class Link:
                     numbers[id(item)] = len(nodes)
                     nodes.append(item)
                 return {"node": numbers[id(item)]}
-            kind_word, name = _kind_of(item, all_known=not self._trusts_other_side)
+            kind_word, name = kind_of(item, all_known=not self._trusts_other_side)
             return {"mine": [self._export(item), kind_word, name]}
 
         body = values.encode(value, other)
@@ -260,10 +262,10 @@ class Link:
         if type(number) is not int or type(kind) is not str:
             raise values.BadFrame("not an object")
         if kind == "known":
-            return _imported(name) if self._trusts_other_side else _known_type(name)
+            return imported(name) if self._trusts_other_side else known_type(name)
         if number not in self._proxies:
             if kind == "exception":
-                self._proxies[number] = _exception_class(name)
+                self._proxies[number] = exception_class(name)
             else:
                 self._proxies[number] = Proxy(self, number)
         return self._proxies[number]
@@ -352,111 +354,3 @@ for _name in (*_COMPARISONS, *_ARITHMETIC, "contains"):
     _forward(f"__{_name.rstrip('_')}__", _name, only_with_proxies=True)
 _forward("__enter__", "enter")
 setattr(Proxy, "__exit__", lambda self, *_: self._link.ask("exit", self))  # noqa: B010
-
-
-_KNOWN_TYPES: Mapping[str, type] = {
-    f"{kind.__module__}:{kind.__qualname__}": kind
-    for kind in (
-        *(bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset),
-        *(range, object, type(None), Counter, OrderedDict, defaultdict, deque, Decimal, Fraction),
-        *(date, datetime, time, timedelta),
-    )
-}
-"""What the program may name instead of sending it: types that make plain values."""
-
-
-def _known_type(path: Any) -> type:
-    if type(path) is not str or path not in _KNOWN_TYPES:
-        raise values.BadFrame("not a known type")
-    return _KNOWN_TYPES[path]
-
-
-def _kind_of(item: Any, *, all_known: bool) -> tuple[str, str]:
-    """Describe an object: `known` is in the standard library under that name on both sides.
-
-    The tests may name all of it (`all_known`), the program a few types.
-    """
-    module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", None)
-    if isinstance(item, ModuleType):
-        module, name = item.__name__, ""
-    if isinstance(item, type) and issubclass(item, BaseException) and module != "builtins":
-        return "exception", f"{item.__name__}:{_builtin_base(item).__name__}"
-    if not all_known:
-        path = f"{module}:{name}"
-        return ("known", path) if _KNOWN_TYPES.get(path) is item else ("object", "")
-    if isinstance(module, str) and module.split(".")[0] in sys.stdlib_module_names:
-        with suppress(values.BadFrame):
-            if _imported(f"{module}:{name}") is item:
-                return "known", f"{module}:{name}"
-    return "object", ""
-
-
-def _imported(path: Any) -> Any:
-    """Return an object of the standard library that is loaded on this side."""
-    module, _, name = path.partition(":") if type(path) is str else ("", "", "")
-    if module.split(".")[0] not in sys.stdlib_module_names or module not in sys.modules:
-        raise values.BadFrame(f"{path!r} is not in the standard library")
-    found: Any = sys.modules[module]
-    for part in name.split(".") if name else ():
-        if part not in vars(found):
-            raise values.BadFrame(f"{path!r} is not in the standard library")
-        found = vars(found)[part]
-    return found
-
-
-# ---- errors of the other side
-
-
-def _builtin_base(kind: type[BaseException]) -> type[BaseException]:
-    return next(base for base in kind.__mro__ if base.__module__ == "builtins")
-
-
-def _described(error: BaseException) -> tuple[str, str]:
-    kind = type(error)
-    try:
-        text = str(error)[:500]
-    except BaseException:
-        text = ""
-    return f"{kind.__name__}:{_builtin_base(kind).__name__}", text
-
-
-_foreign_classes: dict[str, type[BaseException]] = {}
-
-
-def _exception_class(name: Any) -> type[BaseException]:
-    """Return the class of that name, `Name:BuiltinBase`; a class of ours for one of the program."""
-    own, _, base_name = name.partition(":") if type(name) is str else ("", "", "")
-    base = getattr(builtins, base_name, None)
-    if not (isinstance(base, type) and issubclass(base, BaseException)) or not own.isidentifier():
-        raise values.BadFrame("not an exception")
-    if own == base_name:
-        return base
-    return _foreign_classes.setdefault(name, type(own, (base,), {}))
-
-
-def _remote_error(name: Any, text: Any, *, is_next: bool) -> BaseException:
-    kind = _exception_class(name)
-    if not issubclass(kind, Exception) or (issubclass(kind, StopIteration) and not is_next):
-        kind = RuntimeError  # it would end a loop of the test, or the test itself
-    try:
-        error = kind(text)
-    except TypeError:  # UnicodeDecodeError and the like want more arguments
-        error = RuntimeError(f"{name}: {text}")
-    error.__dict__["is_remote"] = True
-    return error
-
-
-def is_remote(error: BaseException) -> bool:
-    """Whether the other side raised it."""
-    return error.__dict__.get("is_remote") is True
-
-
-def own_classes(names: Mapping[str, Any]) -> Iterable[tuple[str, type]]:
-    """List the classes that a text defined in the module whose names these are."""
-    for name, item in names.items():
-        if (
-            isinstance(item, type)
-            and item.__module__ == names["__name__"]
-            and item.__name__ == name
-        ):
-            yield name, item

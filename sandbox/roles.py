@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from sandbox import assertions, leetcode, programs, values
+from sandbox.protocol import write_result
 
-_RESULT = 3
+_PROGRAM = 3  # descriptor of a compiled program
 
 
 def prepare() -> None:
@@ -100,24 +101,18 @@ def compile_program(command: Sequence[str], file_name: str, source: str) -> NoRe
     if status:
         os._exit(1)
     with open("program", "rb") as program:
-        _write_bytes(program.read())
+        write_result(program.read())
     os._exit(0)
 
 
 def run_native() -> NoReturn:
     """Become the compiled program whose file is open as descriptor 3."""
-    os.set_inheritable(_RESULT, False)
-    os.execve(_RESULT, ["program"], os.environ)
+    os.set_inheritable(_PROGRAM, False)
+    os.execve(_PROGRAM, ["program"], os.environ)
 
 
 def _write(frame: str) -> None:
-    _write_bytes(frame.encode())
-
-
-def _write_bytes(data: bytes) -> None:
-    while data:
-        data = data[os.write(_RESULT, data) :]
-    os.close(_RESULT)
+    write_result(frame.encode())
 
 
 def _seed(seed: int) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ class Zygote:
         _, hard = resource.getrlimit(resource.RLIMIT_STACK)
         soft = _STACK_BYTES if hard == resource.RLIM_INFINITY else min(hard, _STACK_BYTES)
         resource.setrlimit(resource.RLIMIT_STACK, (soft, hard))  # inherited: see _STACK_BYTES
-        arguments = json.dumps({name: getattr(made, name) for name in made.__slots__})
+        arguments = json.dumps(asdict(made))
         root = str(Path(__file__).resolve().parent.parent)
         self._process = subprocess.Popen(
             [sys.executable, "-s", "-S", "-P", "-X", "utf8", "-c", _BOOT, root, arguments],
@@ -97,11 +97,6 @@ class Zygote:
         self._process.kill()
         words: bytes = self._process.communicate()[1]
         return words.decode(errors="replace")[-2000:]
-
-    @property
-    def pid(self) -> int:
-        """Of the process started here; with namespaces, the one that waits outside them."""
-        return self._process.pid
 
     @property
     def is_worn(self) -> bool:
@@ -385,6 +380,12 @@ def run_together(pairs: Sequence[tuple[Zygote, Task]]) -> list[Output]:
         for run in runs:
             run.abandon(poller)
         raise
+
+
+def run_alone(zygote: Zygote, task: Task) -> Output:
+    """Run one task until it has ended. Raises SandboxFault."""
+    [output] = run_together([(zygote, task)])
+    return output
 
 
 def memory_file(data: bytes) -> int:

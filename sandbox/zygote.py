@@ -24,6 +24,7 @@ from typing import NoReturn
 from sandbox import roles
 from sandbox.isolation import filesystem, landlock, linux, namespaces
 from sandbox.isolation.confinement import Confinement
+from sandbox.packages import SCIENTIFIC
 from sandbox.protocol import Ended, RunRequest, ZygoteSettings
 
 # What programs use most, imported once for all of them.
@@ -33,7 +34,6 @@ PRELOADED = (
     *("itertools", "json", "math", "operator", "queue", "random", "re", "statistics", "string"),
     *("sys", "threading", "time", "traceback", "types", "typing", "warnings"),
 )
-SCIENTIFIC = ("numpy", "numpy.random", "sortedcontainers", "gmpy2")
 _THREAD_STACK_BYTES = 8 * 2**20  # the soft limit of the process is larger, for deep recursion
 
 
@@ -64,7 +64,7 @@ def _preload(settings: ZygoteSettings) -> None:
 
     threading.stack_size(_THREAD_STACK_BYTES)
     sys.path += settings.package_dirs
-    for name in SCIENTIFIC if settings.is_scientific else ():
+    for name in (*SCIENTIFIC, "numpy.random") if settings.is_scientific else ():
         try:
             import_module(name)
         except ImportError:
@@ -101,9 +101,8 @@ class _Server:
         self._channel = channel
         self._confinement = confinement
         self._settings = settings
-        self._is_confined = mmap.mmap(
-            -1, mmap.PAGESIZE
-        )  # a child's word, which it cannot take back
+        # A child's word, which it cannot take back.
+        self._is_confined = mmap.mmap(-1, mmap.PAGESIZE)
         self._box = filesystem.state_of_box() if settings.uses_namespaces else None
         self._num_cpus = len(os.sched_getaffinity(0))
         self._own_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

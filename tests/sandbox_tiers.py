@@ -1,4 +1,6 @@
-"""Opens a sandbox of a tier, or skips the test where this machine cannot have it."""
+"""Opens a sandbox of a tier, or skips the test where this machine cannot have it; its processes."""
+
+from pathlib import Path
 
 import pytest
 
@@ -13,3 +15,15 @@ def open_sandbox(tier, num_workers=0):
         return Sandbox(SandboxConfig(num_workers=num_workers, tier=tier))
     except WeakSandboxError as error:
         pytest.skip(f"tier {tier} is not to be had here: {error}")
+
+
+def processes(word):
+    """List the ids of the processes whose command line holds `word`."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if word in path.read_text(errors="replace"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found

@@ -5,10 +5,9 @@ import os
 import signal
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from sandbox_tiers import open_sandbox
+from sandbox_tiers import open_sandbox, processes
 
 from sandbox.config import SandboxConfig
 from sandbox.isolation.tiers import WeakSandboxError
@@ -44,18 +43,6 @@ def test_an_event_loop_is_served(sandbox):
     assert {j.verdict for j in asyncio.run(many())} == {"AC"}
 
 
-def _processes(word):
-    """Processes of this sandbox whose command line holds `word`."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if word in path.read_text(errors="replace"):
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["judge_process", "zygote"])
 def test_a_process_killed_in_the_middle_loses_and_doubles_nothing(sandbox, victim):
@@ -66,7 +53,7 @@ def test_a_process_killed_in_the_middle_loses_and_doubles_nothing(sandbox, victi
     feeder.start()
     for _ in range(3):
         time.sleep(0.4)
-        for process in _processes(f"import {victim}")[:1]:
+        for process in processes(f"import {victim}")[:1]:
             os.kill(process, signal.SIGKILL)
     feeder.join()
     judged = [future.result(timeout=60) for future in futures]
@@ -75,14 +62,14 @@ def test_a_process_killed_in_the_middle_loses_and_doubles_nothing(sandbox, victi
 
 @pytest.mark.slow
 def test_nothing_outlives_a_closed_sandbox():
-    before = set(_processes("from sandbox import"))
+    before = set(processes("from sandbox import"))
     with Sandbox(SandboxConfig(num_workers=2)) as own:
         own.judge(_echo(number) for number in range(4))
-        assert set(_processes("from sandbox import")) - before
+        assert set(processes("from sandbox import")) - before
     deadline = time.monotonic() + 10
-    while set(_processes("from sandbox import")) - before and time.monotonic() < deadline:
+    while set(processes("from sandbox import")) - before and time.monotonic() < deadline:
         time.sleep(0.1)
-    assert set(_processes("from sandbox import")) - before == set()
+    assert set(processes("from sandbox import")) - before == set()
     with pytest.raises(RuntimeError, match="closed"):
         own.submit(_echo(0))
 
