@@ -1,5 +1,6 @@
 """The two sides of an assert test: the program serves, the test's text runs and judges."""
 
+import ast
 import builtins
 import os
 import symtable
@@ -49,6 +50,7 @@ def run_test(test: str, setup: str, entry_point: str | None, longest_wait_s: flo
         used, used_by_setup = free_names(f"{setup}\n{test}"), free_names(setup)
         phase = _PROGRAM
         names = _fetched_names(link, used, used_by_setup, entry_point)
+        names |= _look_up(link, subjects(test), "defined")
         phase = _PROGRAM if _foreign(used_by_setup, entry_point) else _TEXT
         main = programs.run(setup, names, is_script=False)
         phase = _PROGRAM
@@ -102,10 +104,32 @@ def _own_value(name: str) -> Any:
     return leetcode.prelude().get(name)
 
 
-def _look_up(link: Link, wanted: Iterable[str]) -> dict[str, Any]:
+def subjects(test: str) -> list[str]:
+    """List names of Python's own that can only mean the program's: in an assert with no other name.
+
+    `assert factorial(5) == 120` is about the program's factorial, if it defines one, whereas in
+    `assert isclose(f(1), 0.5)` a name of Python's own judges the program, and stays Python's.
+    """
+    found: dict[str, None] = {}
+    for statement in ast.walk(ast.parse(test)):
+        if not isinstance(statement, ast.Assert):
+            continue
+        nodes = list(ast.walk(statement.test))
+        names = dict.fromkeys(node.id for node in nodes if isinstance(node, ast.Name))
+        owners = {
+            node.value.id
+            for node in nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        }
+        if not _foreign([*names], None) and not owners:
+            found |= dict.fromkeys(name for name in names if name not in vars(builtins))
+    return [*found]
+
+
+def _look_up(link: Link, wanted: Iterable[str], operation: str = "name") -> dict[str, Any]:
     found = {}
     for name in wanted:
-        answer = link.ask("name", name)
+        answer = link.ask(operation, name)
         if answer:
             found[name] = answer[0]
     return found

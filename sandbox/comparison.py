@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -35,8 +36,9 @@ class Tolerance:
         return cls(value)
 
     def accepts(self, got: float, expected: float) -> bool:
-        """Compare two floats; nan is near nothing."""
-        return math.isfinite(got) and abs(got - expected) <= self.value * max(1.0, abs(expected))
+        """Compare two floats; nan and infinity are near nothing."""
+        is_finite = math.isfinite(got) and math.isfinite(expected)
+        return is_finite and abs(got - expected) <= self.value * max(1.0, abs(expected))
 
 
 def same_tokens(output: bytes, expected: bytes, tolerance: Tolerance) -> bool:
@@ -79,13 +81,9 @@ def same_value(got: Any, expected: Any, tolerance: Tolerance) -> bool:
     if isinstance(got, list | tuple) and isinstance(expected, list | tuple):
         return _same_items(list(got), list(expected), tolerance)
     if isinstance(got, SetItems) and isinstance(expected, SetItems):
-        return _same_items(
-            sorted(got.items, key=_order), sorted(expected.items, key=_order), tolerance
-        )
+        return _same_unordered(got.items, expected.items, lambda item: item, tolerance)
     if isinstance(got, DictItems) and isinstance(expected, DictItems):
-        return _same_items(
-            sorted(got.pairs, key=_order), sorted(expected.pairs, key=_order), tolerance
-        )
+        return _same_unordered(got.pairs, expected.pairs, lambda pair: pair[0], tolerance)
     return type(got) is type(expected) and bool(got == expected)
 
 
@@ -98,7 +96,7 @@ def _without_hashes(value: Any) -> Any:
 
 
 def _same_number(got: float, expected: float, tolerance: Tolerance) -> bool:
-    if got == expected:
+    if got == expected or (got != got and expected != expected):  # nan is where nan is expected
         return True
     if isinstance(got, int) and isinstance(expected, int):
         return False
@@ -112,6 +110,18 @@ def _same_items(got: list[Any], expected: list[Any], tolerance: Tolerance) -> bo
     return len(got) == len(expected) and all(
         same_value(a, b, tolerance) for a, b in zip(got, expected, strict=True)
     )
+
+
+def _same_unordered(
+    got: list[Any], expected: list[Any], key: Callable[[Any], Any], tolerance: Tolerance
+) -> bool:
+    """Compare item by item in the order of their keys: by size where all are numbers."""
+    if len(got) != len(expected):
+        return False
+    keys = [key(item) for item in (*got, *expected)]
+    are_numbers = all(type(each) in (int, float) and each == each for each in keys)
+    order: Callable[[Any], Any] = key if are_numbers else lambda item: _order(key(item))
+    return _same_items(sorted(got, key=order), sorted(expected, key=order), tolerance)
 
 
 def _order(value: Any) -> bytes:

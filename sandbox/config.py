@@ -14,6 +14,10 @@ class SandboxConfig:
     """Accept tier C, where programs can read files."""
     tier: str = "auto"
     """`auto` takes the strongest that works here; A, B or C insists on one, for tests of it."""
+    cgroup: str | None = None
+    """A directory of control groups that is delegated to this user, where each judge gets one."""
+    cgroup_memory_mb: int = 8192
+    """Memory of such a group: two programs at their limits, and what runs them."""
     max_queued: int = 0
     """Programs that may wait, before `submit` blocks; 0 is 4 a worker."""
 
@@ -21,6 +25,8 @@ class SandboxConfig:
         """Raises ValueError."""
         if self.tier not in ("auto", "A", "B", "C"):
             raise ValueError(f"sandbox.tier: auto, A, B or C, got {self.tier!r}")
+        if self.cgroup_memory_mb < 512:
+            raise ValueError(f"sandbox.cgroup_memory_mb: at least 512, got {self.cgroup_memory_mb}")
         for name in ("num_workers", "max_queued"):
             if getattr(self, name) < 0:
                 raise ValueError(f"sandbox.{name} must not be negative, got {getattr(self, name)}")

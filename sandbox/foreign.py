@@ -1,6 +1,5 @@
 """What one side of an assert test may call by name on the other: types, library objects, errors."""
 
-import builtins
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Mapping
@@ -40,7 +39,7 @@ def kind_of(item: Any, *, all_known: bool) -> tuple[str, str]:
     if isinstance(item, ModuleType):
         module, name = item.__name__, ""
     if isinstance(item, type) and issubclass(item, BaseException) and module != "builtins":
-        return "exception", f"{item.__name__}:{_builtin_base(item).__name__}"
+        return "exception", _lineage(item)
     if not all_known:
         path = f"{module}:{name}"
         return ("known", path) if _KNOWN_TYPES.get(path) is item else ("object", "")
@@ -67,43 +66,66 @@ def imported(path: Any) -> Any:
 # ---- errors of the other side
 
 
-def _builtin_base(kind: type[BaseException]) -> type[BaseException]:
-    return next(base for base in kind.__mro__ if base.__module__ == "builtins")
+def _lineage(kind: type[BaseException]) -> str:
+    """Name a class of errors with its bases, from the nearest to the first of Python's own."""
+    names = []
+    for base in kind.__mro__:
+        names.append(f"{base.__module__}.{base.__qualname__}")
+        if base.__module__ == "builtins":
+            break
+    return ":".join(names)
 
 
-def described(error: BaseException) -> tuple[str, str]:
-    """Return what travels of an error: its class, `Name:BuiltinBase`, and its text."""
-    kind = type(error)
+def described(error: BaseException) -> tuple[str, str, list[Any]]:
+    """Return what travels of an error: its lineage, its text, and its arguments where all are
+    plain."""
     try:
         text = str(error)[:500]
     except BaseException:
         text = ""
-    return f"{kind.__name__}:{_builtin_base(kind).__name__}", text
+    arguments = list(error.args)[:_MAX_ARGUMENTS]
+    are_plain = all(type(each) in _PLAIN for each in arguments)
+    return _lineage(type(error)), text, arguments if are_plain else [text]
 
 
+_MAX_ARGUMENTS = 8
+_PLAIN = (type(None), bool, int, float, str)
 _foreign_classes: dict[str, type[BaseException]] = {}
 
 
-def exception_class(name: Any) -> type[BaseException]:
-    """Return the class of that name, `Name:BuiltinBase`; a class of ours for one of the program."""
-    own, _, base_name = name.partition(":") if type(name) is str else ("", "", "")
-    base = getattr(builtins, base_name, None)
-    if not (isinstance(base, type) and issubclass(base, BaseException)) or not own.isidentifier():
+def exception_class(lineage: Any) -> type[BaseException]:
+    """Return the class of that lineage, one of ours for each of the program's. Raises BadFrame."""
+    names = lineage.split(":") if type(lineage) is str else []
+    found: type[BaseException] | None = None
+    for number, name in reversed([*enumerate(names)]):
+        module, _, own = name.rpartition(".")
+        known = vars(sys.modules[module]).get(own) if _is_known(module) else None
+        if isinstance(known, type) and issubclass(known, BaseException):
+            found = known
+        elif found is None or not own.isidentifier():
+            raise values.BadFrame("not an exception")
+        else:
+            key = ":".join(names[number:])
+            found = _foreign_classes.setdefault(key, type(own, (found,), {}))
+    if found is None:
         raise values.BadFrame("not an exception")
-    if own == base_name:
-        return base
-    return _foreign_classes.setdefault(name, type(own, (base,), {}))
+    return found
 
 
-def remote_error(name: Any, text: Any, *, is_next: bool) -> BaseException:
+def _is_known(module: str) -> bool:
+    return module.split(".")[0] in sys.stdlib_module_names and module in sys.modules
+
+
+def remote_error(lineage: Any, text: Any, arguments: Any, *, is_next: bool) -> BaseException:
     """Make the error that `described` told of; `is_next` where it may end an iteration."""
-    kind = exception_class(name)
+    kind = exception_class(lineage)
     if not issubclass(kind, Exception) or (issubclass(kind, StopIteration) and not is_next):
         kind = RuntimeError  # it would end a loop of the test, or the test itself
     try:
-        error = kind(text)
-    except TypeError:  # UnicodeDecodeError and the like want more arguments
-        error = RuntimeError(f"{name}: {text}")
+        error = kind(*values.plain_list(arguments))
+    except TypeError:  # its constructor wants others
+        error = kind.__new__(kind)
+        error.args = (text,)
     error.__dict__["is_remote"] = True
     return error
 

@@ -11,9 +11,17 @@ from sandbox import comparison, values
 from sandbox.comparison import Tolerance
 from sandbox.languages import COMPILED, PYTHON, TOOL_DIRS
 from sandbox.packages import SCIENTIFIC
-from sandbox.runner import Output, SandboxFault, Task, Zygote, memory_file, run_alone, run_together
+from sandbox.runner import Output, SandboxFault, Task, Zygote, run_alone, run_together
 from sandbox.types import Judgement, Submission, Test, TestResult
-from sandbox.verdicts import TRUSTED, ending, of_assertions, process_limits, wall_limit
+from sandbox.verdicts import (
+    TRUSTED,
+    ending,
+    is_spent,
+    limits_of_tests,
+    of_assertions,
+    process_limits,
+    wall_limit,
+)
 
 _MAX_RETRIES = 2
 _TRUSTED_FRAME_BYTES = 2**30
@@ -46,20 +54,16 @@ class Judge:
         self._num_retries = 0
         self._program: Program | None = None
         results: list[TestResult] = []
-        spent_s = 0.0
         for test in submission.tests:
             if submission.stop_on_fail and any(r.verdict != "AC" for r in results):
                 results.append(TestResult(verdict="NOT_RUN"))
                 continue
-            total = submission.limits.total_time_s
-            if total is not None and spent_s >= total:
+            if is_spent(submission.limits, results):
                 results.append(
                     TestResult(verdict="TLE", detail="the program's total time is spent")
                 )
                 continue
-            result = self._judge_test(submission, test)
-            spent_s += result.time_s
-            results.append(result)
+            results.append(self._judge_test(submission, test))
         return Judgement(
             id=submission.id,
             verdict=next((v for r in results if (v := r.verdict) != "AC" and v != "NOT_RUN"), "AC"),
@@ -116,7 +120,7 @@ class Judge:
         output = run_alone(self.zygote("compiler", is_scientific=False), task)
         ended = ending(output, TRUSTED)
         if ended.verdict != "AC":
-            return Program(b"", f"{ended.verdict}\n{ended.stderr_tail}")
+            return Program(b"", ended.stderr_tail or f"the compiler ended with {ended.verdict}")
         return Program(output.frame, "")
 
     def _attempt(self, submission: Submission, test: Test) -> TestResult:
@@ -133,15 +137,12 @@ class Judge:
             detail = "compile error"
             return TestResult(verdict="RE", detail=detail, stderr_tail=self._program.complaint)
         text = self._value(test.input, test.input_expr)
-        task = Task(
-            role="native" if self._program else "stdin",
-            payload={} if self._program else {"code": submission.code, "seed": submission.seed},
-            limits=process_limits(submission.limits, allows_programs=self._program is not None),
-            descriptors=[memory_file(self._program.binary)] if self._program else (),
-            wall_s=wall_limit(submission.limits),
-            stdin=text.encode() if isinstance(text, str) else bytes(text or b""),
-            output_bytes=int(submission.limits.output_mb * 2**20),
-        )
+        task = _task(submission, "stdin")
+        task.stdin = text.encode() if isinstance(text, str) else bytes(text or b"")
+        if self._program:
+            task.role, task.payload = "native", {}
+            task.limits = process_limits(submission.limits, allows_programs=True)
+            task.program = self._program.binary
         output = self.run(submission.code, task)
         result = ending(output, submission.limits)
         if result.verdict != "AC":
@@ -157,29 +158,24 @@ class Judge:
 
     def _function_test(self, submission: Submission, test: Test) -> TestResult:
         arguments = self._value(test.input, test.input_expr)
-        task = Task(
-            role="function",
-            payload={
-                "code": submission.code,
-                "entry_point": submission.entry_point,
-                "arguments": list(arguments),
-                "argument_types": list(submission.argument_types),
-                "result_type": submission.result_type,
-                "result_argument": submission.result_argument,
-                "seed": submission.seed,
-            },
-            limits=process_limits(submission.limits),
-            wall_s=wall_limit(submission.limits),
-            output_bytes=int(submission.limits.output_mb * 2**20),
-            frame_bytes=values.MAX_FRAME_BYTES,
+        task = _task(
+            submission,
+            "function",
+            entry_point=submission.entry_point,
+            arguments=list(arguments),
+            argument_types=list(submission.argument_types),
+            result_type=submission.result_type,
+            result_argument=submission.result_argument,
         )
+        expected = self._value(test.output, test.output_expr)
+        has_checker = submission.checker_code is not None
+        task.frame_bytes = values.MAX_FRAME_BYTES if has_checker else _frame_limit(expected)
         output = self.run(submission.code, task)
         result = ending(output, submission.limits)
         if result.verdict != "AC":
             return result
         if not output.frame:
             return replace(result, verdict="RE", detail="the process ended without a result")
-        expected = self._value(test.output, test.output_expr)
         if submission.checker_code is not None:
             frame = {"output": None, "output_frame": output.frame}
             return self._checked(submission, result, arguments, frame, expected)
@@ -187,13 +183,9 @@ class Judge:
 
     def _assert_test(self, submission: Submission, test: Test) -> TestResult:
         limits = submission.limits
-        program = Task(
-            role="serve_program",
-            payload={"code": submission.code, "seed": submission.seed},
-            limits=process_limits(limits),
-            wall_s=wall_limit(limits) + wall_limit(TRUSTED),  # it also waits for the tests
-            output_bytes=int(limits.output_mb * 2**20),
-        )
+        program = _task(submission, "serve_program")
+        trusted = limits_of_tests(limits)
+        program.wall_s += wall_limit(trusted)  # it also waits for the tests
         tests = Task(
             role="run_test",
             payload={
@@ -203,8 +195,8 @@ class Judge:
                 # A program on a busy machine may wait for its core, which nobody subtracts here.
                 "longest_wait_s": 3 * wall_limit(limits),
             },
-            limits=process_limits(TRUSTED),
-            wall_s=wall_limit(TRUSTED) + wall_limit(limits),
+            limits=process_limits(trusted),
+            wall_s=wall_limit(trusted) + wall_limit(limits),
             frame_bytes=values.MAX_FRAME_BYTES,
         )
         text = submission.setup + (test.source or "")
@@ -212,12 +204,7 @@ class Judge:
             self.zygote("trusted", is_scientific=_is_scientific(text)),
             self.zygote("program", is_scientific=_is_scientific(submission.code)),
         )
-        (from_program, to_tests), (from_tests, to_program) = (
-            os.pipe2(os.O_CLOEXEC),
-            os.pipe2(os.O_CLOEXEC),
-        )
-        tests.descriptors = (from_program, to_program)
-        program.descriptors = (from_tests, to_tests)
+        tests.descriptors, program.descriptors = _crossed_pipes()
         said, output = run_together(list(zip(zygotes, (tests, program), strict=True)))
         return of_assertions(submission, said, output)
 
@@ -229,19 +216,28 @@ class Judge:
         got: Mapping[str, Any],
         expected: Any,
     ) -> TestResult:
-        """Ask the submission's own checker. Raises SandboxFault when it fails."""
+        """Ask the submission's own checker. Raises SandboxFault when it fails.
+
+        On what was expected a sound checker has a verdict: if it fails on the answer only, that was
+        too much for it, and is wrong.
+        """
         payload = {"code": submission.checker_code, "input_": given, "expected": expected}
         try:
-            is_right = self._ask("check", {**payload, **got})
-        except SandboxFault:
-            # On what was expected a sound checker has a verdict: then the answer was too much.
-            self._ask("check", {**payload, "output": expected})
-            is_right = False
-        if not isinstance(is_right, bool):
-            raise SandboxFault(f"the checker returned {is_right!r}, neither True nor False")
-        return (
-            result if is_right else replace(result, verdict="WA", detail="refused by the checker")
-        )
+            said = self._ask("check", {**payload, **got})
+        except SandboxFault as error:
+            if expected is None:
+                raise
+            said = str(error)
+        if isinstance(said, str) and expected is not None:
+            sound = self._ask("check", {**payload, "output": expected})
+            if isinstance(sound, str):
+                raise SandboxFault(f"the checker fails on the expected output: {sound}")
+        if not isinstance(said, bool | str):
+            raise SandboxFault(f"the checker returned {said!r:.80}, neither True nor False")
+        if said is True:
+            return result
+        detail = f"the checker failed on it: {said}" if said else "refused by the checker"
+        return replace(result, verdict="WA", detail=detail)
 
     def _value(self, value: Any, expression: str | None) -> Any:
         if expression is None:
@@ -257,7 +253,8 @@ class Judge:
             wall_s=wall_limit(TRUSTED),
             frame_bytes=_TRUSTED_FRAME_BYTES,
         )
-        output = run_alone(self.zygote("trusted", is_scientific=False), task)
+        text = str(payload.get("code") or payload.get("expression"))
+        output = run_alone(self.zygote("trusted", is_scientific=_is_scientific(text)), task)
         ended = ending(output, TRUSTED)
         if ended.verdict != "AC":
             raise SandboxFault(f"{role} ended with {ended.verdict}: {ended.stderr_tail[-500:]}")
@@ -281,6 +278,37 @@ class Judge:
             zygote = Zygote(settings)
             self._zygotes[key] = zygote
         return zygote
+
+
+def _task(submission: Submission, role: str, **payload: Any) -> Task:
+    """Make the task that runs a submission's program under its limits."""
+    return Task(
+        role=role,
+        payload={"code": submission.code, "seed": submission.seed, **payload},
+        limits=process_limits(submission.limits),
+        wall_s=wall_limit(submission.limits),
+        output_bytes=int(submission.limits.output_mb * 2**20),
+    )
+
+
+def _frame_limit(expected: Any) -> int:
+    """Bytes for an answer: one far longer than the right one is wrong, and costs us to read."""
+    try:
+        return min(values.MAX_FRAME_BYTES, 2**20 + 16 * len(values.encode(expected)))
+    except RecursionError:
+        return values.MAX_FRAME_BYTES
+
+
+def _crossed_pipes() -> tuple[tuple[int, int], tuple[int, int]]:
+    """Make what two processes need to talk: for each, where it reads and where it writes."""
+    one_reads, other_writes = os.pipe2(os.O_CLOEXEC)
+    try:
+        other_reads, one_writes = os.pipe2(os.O_CLOEXEC)
+    except OSError:
+        os.close(one_reads)
+        os.close(other_writes)
+        raise
+    return (one_reads, one_writes), (other_reads, other_writes)
 
 
 def _is_scientific(text: str) -> bool:

@@ -6,14 +6,16 @@ Run by `pool` as `python -c`. Hostile bytes are read here and not in the process
 import json
 import marshal
 import os
+import resource
 import signal
 import socket
 import sys
+from pathlib import Path
 from typing import Any, NoReturn
 
 from sandbox import packages
 from sandbox.framing import receive, send
-from sandbox.isolation import linux
+from sandbox.isolation import cgroups, linux
 from sandbox.isolation.probes import Probe
 from sandbox.isolation.tiers import TIERS, Tier, TierReport, witness
 from sandbox.judge import Judge
@@ -26,8 +28,12 @@ _DEPTH = 20_000  # comparing nested answers recurses
 
 
 def main() -> NoReturn:
-    """Serve the socket whose number is in argv."""
+    """Serve the socket whose number is in argv, in the control group that may follow it."""
+    for group in sys.argv[2:]:
+        cgroups.enter(Path(group))
     linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))  # each run has a limit of its own
     sys.setrecursionlimit(_DEPTH)
     channel = socket.socket(fileno=int(sys.argv[1]))
     judges = _Judges()

@@ -10,7 +10,11 @@ _STARRED = (
     *("typing", "functools", "collections", "itertools"),
     *("heapq", "bisect", "string", "operator", "math"),
 )
-_MODULES = (*_STARRED, "copy", "datetime", "queue", "random", "re", "sys")
+_MODULES = (
+    *(*_STARRED, "copy", "datetime", "json", "queue", "random", "re", "statistics", "sys"),
+    "time",
+)
+_NAMES = {"copy": "deepcopy", "random": "randint", "sys": "maxsize"}
 _MAX_NODES = 10**6
 
 _prelude: dict[str, Any] = {}
@@ -42,6 +46,7 @@ def prepare() -> None:
         public = getattr(module, "__all__", [n for n in vars(module) if not n.startswith("_")])
         _prelude.update({n: getattr(module, n) for n in public})
     _prelude.update({name: import_module(name) for name in _MODULES})
+    _prelude.update({name: getattr(_prelude[module], name) for module, name in _NAMES.items()})
     _prelude.update(inf=float("inf"), ListNode=ListNode, TreeNode=TreeNode)
     for name in vars(builtins):  # math's pow, operator's abs and the like must not hide these
         _prelude.pop(name, None)

@@ -4,14 +4,17 @@ import asyncio
 import json
 import marshal
 import queue
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,14 +22,17 @@ from typing import Any
 from sandbox import languages
 from sandbox.config import SandboxConfig
 from sandbox.framing import receive, send
-from sandbox.isolation.tiers import TierReport, require
-from sandbox.types import Judgement, Submission, TestResult
+from sandbox.isolation import cgroups
+from sandbox.isolation.tiers import TierReport, WeakSandboxError, require
+from sandbox.types import Judgement, Limits, Submission, Test, TestResult
 
 _BOOT = (
     "import sys; sys.path.append(sys.argv.pop(1)); "
     "from sandbox import judge_process; judge_process.main()"
 )
 _MAX_DEATHS = 3  # of judges, over one submission
+_WINDOW = 1000  # programs of a stream that may wait behind a slow one
+_PROBE_MB = 512  # of the control group that is tried first
 _FULL_S = 0.005  # between two looks at a full queue
 
 
@@ -39,7 +45,7 @@ class Sandbox:
     def __init__(self, config: SandboxConfig | None = None):
         """Start one judge, witness the isolation, then start the others.
 
-        Raises WeakSandboxError when this machine is too weak.
+        Raises WeakSandboxError when this machine is too weak, or the control groups do not hold.
         """
         config = config or SandboxConfig()
         self._queue: queue.Queue[tuple[Submission, bytes, Future[Judgement]] | None] = queue.Queue(
@@ -47,6 +53,9 @@ class Sandbox:
         )
         self.report = _witnessed(config.tier)
         require(self.report, allow_weak=config.allow_weak_sandbox)
+        self._config = config
+        if config.cgroup is not None:
+            _witness_cgroup(config, self.report.tier)
         self._is_closed = False
         self._lock = threading.Lock()
         self._threads = [
@@ -76,7 +85,17 @@ class Sandbox:
 
     def judge(self, submissions: Iterable[Submission]) -> list[Judgement]:
         """Judge programs and return the judgements in their order."""
-        return [future.result() for future in [self.submit(each) for each in submissions]]
+        return list(self.judge_each(submissions))
+
+    def judge_each(self, submissions: Iterable[Submission]) -> Iterator[Judgement]:
+        """Judge a stream of programs in its order, taking little more from it than is judged."""
+        pending: deque[Future[Judgement]] = deque()
+        for submission in submissions:
+            if len(pending) >= _WINDOW:
+                yield pending.popleft().result()
+            pending.append(self.submit(submission))
+        while pending:
+            yield pending.popleft().result()
 
     async def judge_async(self, submission: Submission) -> Judgement:
         """Judge one program without blocking the event loop."""
@@ -113,7 +132,7 @@ class Sandbox:
             row, fault = None, ""
             for _ in range(1 + _MAX_DEATHS):
                 try:
-                    judge = judge or _JudgeProcess(self.report.tier)
+                    judge = judge or _JudgeProcess(self.report.tier, self._config)
                     row = judge.ask(request)
                 except OSError as error:  # no process could be started
                     fault = f": {error}"
@@ -155,12 +174,38 @@ def _witnessed(tier: str) -> TierReport:
         judge.close()
 
 
+def _witness_cgroup(config: SandboxConfig, tier: str) -> None:
+    """See that a group ends what takes more than it may. Raises WeakSandboxError."""
+    code = f"print(len(b'x' * {_PROBE_MB << 21}))"
+    probe = Submission(
+        code=code, tests=[Test(input="", output="")], limits=Limits(time_s=20.0, memory_mb=2048)
+    )
+    try:
+        judge = _JudgeProcess(tier, replace(config, cgroup_memory_mb=_PROBE_MB))
+    except OSError as error:
+        raise WeakSandboxError(f"sandbox.cgroup: {error}") from None
+    try:
+        answer = judge.ask(marshal.dumps({"judge": probe.to_row()}))
+    finally:
+        judge.close()
+    seen = answer["tests"][0] if answer else {"detail": "no judge could be started in it"}
+    if seen.get("signal") != signal.SIGKILL:
+        raise WeakSandboxError(
+            f"sandbox.cgroup: under {config.cgroup}, in a group of {_PROBE_MB} MB, a program that "
+            f"takes {2 * _PROBE_MB} MB was not ended: {seen}"
+        )
+
+
 class _JudgeProcess:
-    def __init__(self, tier: str | None):
+    def __init__(self, tier: str | None, config: SandboxConfig | None = None):
         self._channel, theirs = socket.socketpair()
         root = str(Path(__file__).resolve().parent.parent)
+        self._group: Path | None = None
+        if config and config.cgroup is not None:
+            self._group = cgroups.create(Path(config.cgroup), config.cgroup_memory_mb)
+        groups = [str(self._group)] if self._group else []
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _BOOT, root, str(theirs.fileno())],
+            [sys.executable, "-P", "-c", _BOOT, root, str(theirs.fileno()), *groups],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
         )
@@ -184,3 +229,5 @@ class _JudgeProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._group:
+            cgroups.remove(self._group)

@@ -13,6 +13,8 @@ FILE_NAME = "main.py"
 OUT_OF_MEMORY = 86
 """Exit status of a program that ended by a MemoryError."""
 FAILED = 1
+_FRAMES_ABOVE = 16
+"""At least as many as lie above the program's own, which may recurse as deep as elsewhere."""
 
 
 def fresh_main(name: str = "__main__") -> ModuleType:
@@ -20,6 +22,7 @@ def fresh_main(name: str = "__main__") -> ModuleType:
     main = ModuleType(name)
     main.__dict__["__builtins__"] = sys.modules["builtins"]
     main.__dict__["__file__"] = FILE_NAME
+    sys.modules["__main__"] = ModuleType("__main__")  # not the zygote's
     sys.modules[name] = main
     sys.argv[:] = [FILE_NAME]
     return main
@@ -27,7 +30,7 @@ def fresh_main(name: str = "__main__") -> ModuleType:
 
 def compiled(source: str) -> CodeType:
     """Compile a program. Raises what compile() raises."""
-    return compile(source, FILE_NAME, "exec", dont_inherit=True)
+    return compile(source.removeprefix("\ufeff"), FILE_NAME, "exec", dont_inherit=True)
 
 
 def run(
@@ -37,6 +40,7 @@ def run(
 
     A script is `__main__`; a text whose functions are called is a module like any other.
     """
+    sys.setrecursionlimit(sys.getrecursionlimit() + _FRAMES_ABOVE)
     main = fresh_main() if is_script else fresh_main("solution")
     main.__dict__.update(names or {})
     exec(compiled(source), main.__dict__)
@@ -50,17 +54,23 @@ def end(error: BaseException | None) -> NoReturn:
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()
         atexit._run_exitfuncs()
-        if "__main__" in sys.modules:
-            vars(sys.modules["__main__"]).clear()  # files that it left open are written
+        _flush()
+        if error is not None:  # its frames hold the program's names
+            error.__traceback__ = error.__context__ = error.__cause__ = None
+        sys.modules.pop("__main__", None)  # files that it left open are written
         gc.collect()
-        for stream in (sys.stdout, sys.__stdout__, sys.stderr):
-            if stream is not None and not stream.closed:
-                stream.flush()
+        _flush()
     except MemoryError:
         status = OUT_OF_MEMORY
     except BaseException:
         status = status or 120  # as the interpreter's own, when it cannot flush
     os._exit(status)
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.__stdout__, sys.stderr):
+        if stream is not None and not getattr(stream, "closed", False):
+            stream.flush()
 
 
 def _status_of(error: BaseException | None) -> int:
@@ -69,7 +79,8 @@ def _status_of(error: BaseException | None) -> int:
     if isinstance(error, SystemExit):
         return _exit_status(error.code)
     with suppress(BaseException):  # the hook may be the program's own
-        sys.excepthook(type(error), error, _of_the_program(error))
+        trace = _of_the_program(error)
+        sys.excepthook(type(error), error.with_traceback(trace), trace)
     return OUT_OF_MEMORY if isinstance(error, MemoryError) else FAILED
 
 

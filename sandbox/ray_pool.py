@@ -9,6 +9,7 @@ from typing import Any
 import ray
 
 from sandbox.config import SandboxConfig
+from sandbox.isolation.tiers import WeakSandboxError
 from sandbox.pool import Sandbox, failed
 from sandbox.types import Judgement, Submission
 
@@ -52,7 +53,11 @@ class RaySandboxPool:
         self._config = config
         self._options = {"num_cpus": config.workers, **(actor_options or {})}
         self._actors = [self._new_actor() for _ in range(num_actors)]
-        self.tiers: list[str] = ray.get([actor.tier.remote() for actor in self._actors])
+        try:
+            self.tiers: list[str] = ray.get([actor.tier.remote() for actor in self._actors])
+        except ray.exceptions.RayActorError as error:  # its constructor's, with the report
+            self.close()
+            raise WeakSandboxError(str(error)) from error
         self.num_replaced = 0
 
     def judge(self, submissions: Iterable[Submission]) -> list[Judgement]:
@@ -97,6 +102,8 @@ class RaySandboxPool:
                     self._actors[place] = self._new_actor()
                     self.num_replaced += 1
                 actor, answer = self._send(submission, place)
+            except ray.exceptions.RayTaskError as error:  # a language that is not there, say
+                return failed(submission, self.tiers[place], str(error.cause))
             else:
                 return judgement
         return failed(submission, self.tiers[place], f"{1 + _MAX_DEATHS} actors died over it")

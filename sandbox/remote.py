@@ -44,6 +44,7 @@ _ARITHMETIC = (
     *("matmul", "and_", "or_", "xor", "lshift", "rshift"),
 )
 _CONTAINERS = ("getitem", "setitem", "delitem", "contains")
+_VISIBLE = ("__name__", "__qualname__", "__dict__", "__wrapped__", "__annotations__")
 _BUILTINS = ("bool", "str", "repr", "len", "int", "float", "iter", "next", "reversed")
 OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "call": lambda function, /, *args, **kwargs: function(*args, **kwargs),
@@ -53,6 +54,8 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "enter": lambda manager: manager.__enter__(),
     "exit": lambda manager: manager.__exit__(None, None, None),
     "eq": operator.eq,
+    "hash": hash,
+    "format": format,
     **{name: getattr(builtins, name) for name in _BUILTINS},
     **{name: getattr(operator, name) for name in (*_COMPARISONS, *_ARITHMETIC, *_CONTAINERS)},
 }
@@ -119,8 +122,11 @@ class Link:
     def _serve(self, message: list[Any]) -> None:
         _, operation, target, args, pairs = message
         try:
-            if operation == "name":
-                answer = ["ok", [self.names[target]] if target in self.names else [], []]
+            if operation in ("name", "defined"):
+                is_there = target in self.names
+                if operation == "defined":
+                    is_there = is_there and _is_defined_in(self.names, target)
+                answer = ["ok", [self.names[target]] if is_there else [], []]
             elif operation == "share_classes" and self._trusts_other_side:
                 answer = ["ok", self._share_classes(args[0]), []]
             else:
@@ -242,6 +248,8 @@ class Link:
             )
             if type(attributes) is not dict or not all(type(name) is str for name in attributes):
                 raise values.BadFrame("not the attributes of a record")
+            if any(callable(getattr(type(node), name, None)) for name in attributes):
+                raise values.BadFrame("an attribute would hide a method of a record")
             vars(node).update(attributes)
         return values.decode(values.plain_text(body).encode(errors="surrogatepass"), builders)
 
@@ -271,7 +279,12 @@ class Link:
         return self._proxies[number]
 
 
-_FIELDS = {"do": 5, "ok": 3, "raise": 3}
+def _is_defined_in(names: Mapping[str, Any], name: str) -> bool:
+    """Whether a function or class of that name is the text's own, and no import."""
+    return callable(names[name]) and getattr(names[name], "__module__", "") == names["__name__"]
+
+
+_FIELDS = {"do": 5, "ok": 3, "raise": 4}
 
 
 def _item(items: list[Any], number: Any) -> Any:
@@ -311,6 +324,9 @@ class Proxy:
         object.__setattr__(self, "_number", number)
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") and name not in _VISIBLE:
+            # Protocols such as __array_interface__ hand out memory addresses.
+            raise AttributeError(name)
         return self._link.ask("getattr", self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -331,7 +347,7 @@ class Proxy:
         return not self == other
 
     def __hash__(self) -> int:
-        return hash(self._number)
+        return int(self._link.ask("hash", self))
 
 
 def _number_of(proxy: Proxy) -> int:
@@ -353,4 +369,5 @@ for _name in (*_BUILTINS, "getitem", "setitem", "delitem"):
 for _name in (*_COMPARISONS, *_ARITHMETIC, "contains"):
     _forward(f"__{_name.rstrip('_')}__", _name, only_with_proxies=True)
 _forward("__enter__", "enter")
+_forward("__format__", "format")
 setattr(Proxy, "__exit__", lambda self, *_: self._link.ask("exit", self))  # noqa: B010

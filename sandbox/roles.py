@@ -71,17 +71,20 @@ def evaluate(expression: str) -> NoReturn:
 def check(
     code: str, input_: Any, expected: Any, output: Any, output_frame: bytes = b""
 ) -> NoReturn:
-    """Write what a trusted checker's `check(input, output, expected)` returns, as one frame.
+    """Write what a trusted checker's `check(input, output, expected)` returns, as one frame; a text
+    if it raises an exception.
 
     `output_frame` is a result as the program's process wrote it; one without a value is refused.
     """
-    main = programs.run(code, is_script=False)
+    checker = programs.run(code, is_script=False).__dict__["check"]
     try:
         answer = values.decode(output_frame, values.LIVE) if output_frame else output
+        verdict = checker(input_, answer, expected)
     except values.BadFrame:
-        _write(values.encode(False))
-    else:
-        _write(values.encode(main.__dict__["check"](input_, answer, expected)))
+        verdict = False
+    except Exception as error:
+        verdict = f"{type(error).__name__}: {error}"[:500]
+    _write(values.encode(verdict))
     programs.end(None)
 
 

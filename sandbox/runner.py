@@ -1,5 +1,6 @@
 """Runs one confined child through a zygote and collects all it says, within bounds."""
 
+import fcntl
 import json
 import marshal
 import os
@@ -9,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
@@ -43,6 +44,7 @@ _CHUNK_BYTES = 2**20
 _STDERR_BYTES = 8192
 _GRACE_S = 30.0
 _FIRST_UID, _NUM_UIDS, _UIDS_PER_JUDGE = 60_000, 5_000, 1_000
+_ALL_SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 _zygotes = count()
 
 
@@ -157,6 +159,8 @@ class Task:
     output_bytes: int = 64 * 2**20
     frame_bytes: int = 0
     """The longest result that the role may write to descriptor 3; 0 if it has none."""
+    program: bytes = b""
+    """A compiled program, for descriptor 3."""
     descriptors: Sequence[int] = ()
     """More descriptors for the child, from 3 on, or from 4 beside a frame. Closed once they are
     sent."""
@@ -219,43 +223,35 @@ class Run:
         self._ended: Ended | None = None
         self._has_overflow = False
         self._is_started = False
-        self._stdin = -1
-        self._left = memoryview(task.stdin)
         self._made: list[_Stream] = []  # stdout, stderr, and the frame where there is one
         self._open: dict[int, _Stream] = {}
 
     def start(self, poller: "select.poll") -> None:
         """Make the pipes and send the request. Raises SandboxFault."""
-        self._is_started = True
-        theirs = [
-            self._make_stdin(),
-            self._make_stream(self._task.output_bytes),
-            self._make_stream(_STDERR_BYTES, keeps_tail=True),
-        ]
-        payload = memory_file(marshal.dumps(dict(self._task.payload)))
-        extra = [self._make_stream(self._task.frame_bytes)] if self._task.frame_bytes else []
-        mine = [*theirs, payload, *extra]
-        try:
-            task = self._task
+        task = self._task
+        with ExitStack() as sent:
+            for descriptor in task.descriptors:
+                sent.callback(os.close, descriptor)
+            self._is_started = True
+            theirs = [
+                _memory_file(sent, task.stdin, is_sealed=True),
+                self._make_stream(sent, task.output_bytes),
+                self._make_stream(sent, _STDERR_BYTES, keeps_tail=True),
+                _memory_file(sent, marshal.dumps(dict(task.payload))),
+            ]
+            if task.program:
+                theirs.append(_memory_file(sent, task.program))
+            if task.frame_bytes:
+                theirs.append(self._make_stream(sent, task.frame_bytes))
             request = RunRequest(task.role, task.limits, task.wall_s, self.longest_wall_s)
-            self.zygote.send(request, [*mine, *self._task.descriptors])
-        finally:
-            for descriptor in (*mine, *self._task.descriptors):
-                os.close(descriptor)
+            self.zygote.send(request, [*theirs, *task.descriptors])
         poller.register(self.zygote, select.POLLIN)
         for descriptor in self._open:
             poller.register(descriptor, select.POLLIN)
-        if self._stdin >= 0:
-            self._feed(poller)
 
-    def _make_stdin(self) -> int:
-        theirs, self._stdin = os.pipe2(os.O_CLOEXEC)
-        self.zygote.give(theirs)
-        os.set_blocking(self._stdin, False)
-        return theirs
-
-    def _make_stream(self, limit: int, *, keeps_tail: bool = False) -> int:
+    def _make_stream(self, sent: ExitStack, limit: int, *, keeps_tail: bool = False) -> int:
         mine, theirs = os.pipe2(os.O_CLOEXEC)
+        sent.callback(os.close, theirs)
         self.zygote.give(theirs)
         os.set_blocking(mine, False)
         stream = _Stream(mine, limit, keeps_tail)
@@ -270,19 +266,13 @@ class Run:
 
     def owns(self, descriptor: int) -> bool:
         """Whether an event on the descriptor is this run's."""
-        return (
-            descriptor == self.zygote.fileno()
-            or descriptor == self._stdin
-            or descriptor in self._open
-        )
+        return descriptor == self.zygote.fileno() or descriptor in self._open
 
     def step(self, descriptor: int, poller: "select.poll") -> None:
         """Serve one descriptor that is ready. Raises SandboxFault."""
         if descriptor == self.zygote.fileno():
             self._ended = self.zygote.receive()
             poller.unregister(self.zygote)
-        elif descriptor == self._stdin:
-            self._feed(poller)
         else:
             self._read(descriptor, poller)
 
@@ -301,25 +291,6 @@ class Run:
         del self._open[descriptor]
         os.close(descriptor)
 
-    def _feed(self, poller: "select.poll") -> None:
-        """Write what the pipe takes; a program need not read its input."""
-        try:
-            while self._left:
-                self._left = self._left[os.write(self._stdin, self._left) :]
-        except BlockingIOError:
-            poller.register(self._stdin, select.POLLOUT)
-            return
-        except BrokenPipeError:
-            pass
-        self._close_stdin(poller)
-
-    def _close_stdin(self, poller: "select.poll") -> None:
-        if self._stdin >= 0:
-            with suppress(KeyError):  # registered only when its pipe was full
-                poller.unregister(self._stdin)
-            os.close(self._stdin)
-            self._stdin = -1
-
     @property
     def is_done(self) -> bool:
         """Whether the process has ended; its verdict never waits for the end of a stream."""
@@ -332,7 +303,6 @@ class Run:
             stream.drain()
             self._has_overflow |= stream.is_over
             self._close_stream(descriptor, poller)
-        self._close_stdin(poller)
         stdout, stderr, *frames = self._made
         return Output(
             ended=self._ended,
@@ -349,7 +319,6 @@ class Run:
                 os.close(descriptor)
         for descriptor in list(self._open):
             self._close_stream(descriptor, poller)
-        self._close_stdin(poller)
 
 
 def run_together(pairs: Sequence[tuple[Zygote, Task]]) -> list[Output]:
@@ -388,13 +357,19 @@ def run_alone(zygote: Zygote, task: Task) -> Output:
     return output
 
 
-def memory_file(data: bytes) -> int:
-    """Return the descriptor of a file in memory, at its start."""
-    descriptor = os.memfd_create("payload", os.MFD_CLOEXEC)
+def _memory_file(closing: ExitStack, data: bytes, *, is_sealed: bool = False) -> int:
+    """Return the descriptor of a file in memory, at its start; `closing` closes it.
+
+    A sealed one can never be changed.
+    """
+    descriptor = os.memfd_create("data", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    closing.callback(os.close, descriptor)
     view = memoryview(data)
     offset = 0
     while offset < len(data):
         offset += os.pwrite(descriptor, view[offset:], offset)
+    if is_sealed:
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _ALL_SEALS)
     return descriptor
 
 

@@ -12,6 +12,9 @@ Verdict = Literal["AC", "WA", "TLE", "MLE", "OLE", "RE", "SE"]
 """Accepted, wrong answer, time, memory or output limit exceeded, runtime error, and `SE`, the
 sandbox's own fault, which says nothing about the program."""
 
+_LARGEST = 1e9
+_WHOLE = ("memory_mb", "file_mb", "num_threads", "num_open_files")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
@@ -25,13 +28,21 @@ class Limits:
     num_threads: int = 64
     num_open_files: int = 64
     total_time_s: float | None = None
-    """CPU seconds of all tests together; those that would exceed it are TLE."""
+    """CPU seconds of all tests together, and four times that on the clock; then the rest is TLE."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a limit that is not positive."""
+        """Raises ValueError for a limit that is not positive, or a count that is not whole."""
         for name, value in asdict(self).items():
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive, got {value!r}")
+            if value is None and name == "total_time_s":
+                continue
+            if type(value) not in (int, float):
+                raise ValueError(f"{name} must be a number, got {value!r}")
+            if not 0 < value < _LARGEST:
+                raise ValueError(f"{name} must be positive and below {_LARGEST:g}, got {value!r}")
+            if name in _WHOLE and value != int(value):
+                raise ValueError(f"{name} must be a whole number, got {value!r}")
+            if name in _WHOLE:
+                object.__setattr__(self, name, int(value))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +90,12 @@ class Submission:
 
     def __post_init__(self) -> None:
         """Raises ValueError for what no verdict could be given on."""
+        for name in _TEXTS:
+            value = getattr(self, name)
+            if not (isinstance(value, str) or (value is None and name in _MAY_BE_NONE)):
+                raise ValueError(f"{name} is a text, got {value!r:.80}")
+        if type(self.seed) is not int:
+            raise ValueError(f"seed is an integer, got {self.seed!r:.80}")
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind {self.kind!r}: give one of {', '.join(get_args(Kind))}")
         if not self.tests:
@@ -97,17 +114,22 @@ class Submission:
         """Read a JSON row, in which the limits lie flat. Raises ValueError."""
         if not isinstance(row, Mapping):
             raise ValueError(f"a row is an object, got {type(row).__name__}")
-        if not isinstance(row.get("code"), str) or not isinstance(row.get("tests"), list):
-            raise ValueError("a row needs code (text) and tests (a list)")
         known = (*_FIELDS, *_LIMITS)
         for name in row.keys() - {*known, *_NOTES}:
             near = get_close_matches(name, known, n=1)
             hint = f"; did you mean {near[0]}?" if near else f": give one of {', '.join(known)}"
             raise ValueError(f"unknown field {name}{hint}")
+        if not isinstance(row.get("code"), str) or not isinstance(row.get("tests"), list):
+            raise ValueError("a row needs code (text) and tests (a list)")
         values = {name: row[name] for name in _FIELDS if name in row}
-        limits = {name: _number(key, row[key]) for key, name in _LIMITS.items() if key in row}
+        limits = {name: row[key] for key, name in _LIMITS.items() if key in row}
         values["tests"] = [_test_of(number, test) for number, test in enumerate(row["tests"])]
-        return cls(**values, limits=Limits(**limits))
+        try:
+            return cls(**values, limits=Limits(**limits))
+        except ValueError as error:
+            name, _, rest = str(error).partition(" ")
+            key = next((key for key, own in _LIMITS.items() if own == name), name)
+            raise ValueError(f"{key} {rest}") from None
 
     def to_row(self) -> dict[str, Any]:
         """Write what `from_row` reads."""
@@ -118,6 +140,8 @@ class Submission:
         return row | {key: getattr(self.limits, name) for key, name in _LIMITS.items()}
 
 
+_MAY_BE_NONE = ("entry_point", "checker_code", "result_type")
+_TEXTS = ("code", "kind", "id", "language", "checker", "setup", *_MAY_BE_NONE)
 _FIELDS = tuple(f.name for f in fields(Submission) if f.name != "limits")
 _LIMITS = {
     "time_limit_s": "time_s",
@@ -135,12 +159,6 @@ _NOTES = (
     *("expected_verdict", "also_ok", "per_test_verdicts", "post_check", "requires"),
     *("why", "source"),
 )
-
-
-def _number(key: str, value: Any) -> Any:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-        raise ValueError(f"{key} must be a number, got {value!r}")
-    return value
 
 
 def _test_of(number: int, value: Any) -> Test:

@@ -9,20 +9,22 @@ import json
 import math
 import re
 import sys
-from collections import deque
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 MAX_FRAME_BYTES = 32 * 2**20
 """Of a program's result; more is an output limit exceeded."""
 _MAX_DEPTH = 400
 _SAFE_INT = 2**63
-_MAX_INT_CHARACTERS = 20
+_LEAVES = {type(None), bool, int, float, str}
 _MAX_FRACTION_CHARACTERS = 10_000
 _DTYPES = ("bool", "int64", "int32", "uint8", "float64", "float32", "complex128")
 """Of numpy arrays that travel as such; to the judge they are lists."""
@@ -68,19 +70,17 @@ def encode(value: Any, encode_other: Callable[[Any], dict[str, Any]] | None = No
 
 def _tagged(value: Any, depth: int, other: Callable[[Any], dict[str, Any]] | None) -> Any:
     kind = type(value)
-    if value is None or kind is bool or kind is str:
-        return value
-    if kind is int:
-        return value if -_SAFE_INT < value < _SAFE_INT else {"int": f"{value:x}"}
-    if kind is float:
-        return value if math.isfinite(value) else {"float": repr(value)}
+    if kind in _LEAVES:
+        return _leaf(value, kind)
     if depth > _MAX_DEPTH:
         raise RecursionError("value nested too deeply")
+    if (kind is list or kind is tuple) and (body := _flat(value, kind)) is not None:
+        return body
     container = _container(value, kind)
     if container is not None:
         tag, items = container
         body = [_tagged(item, depth + 1, other) for item in items]
-        if tag == "dict":
+        if tag in ("dict", "counter", "ordereddict"):
             body = [pair["tuple"] for pair in body]
         return {tag: body} if tag else body
     relative = _plain_relative(value, kind)
@@ -92,6 +92,38 @@ def _tagged(value: Any, depth: int, other: Callable[[Any], dict[str, Any]] | Non
     if kind.__name__ == "ndarray" and value.dtype.name in _DTYPES:
         return {"array": [value.dtype.name, _tagged(value.tolist(), depth + 1, other)]}
     return other(value) if other else {"opaque": kind.__name__[:200]}
+
+
+def _leaf(value: Any, kind: type) -> Any:
+    if kind is int and not -_SAFE_INT < value < _SAFE_INT:
+        return {"int": f"{value:x}"}
+    if kind is float and not math.isfinite(value):
+        return {"float": repr(value)}
+    return value
+
+
+def _flat(value: Any, kind: type) -> Any:
+    """Write a list or tuple of leaves, or a list of such, as it is: a grid takes no call an item.
+
+    None for any other.
+    """
+    if _are_leaves(value):
+        return value if kind is list else {"tuple": value}
+    inner = set(map(type, value))
+    if kind is list and inner in ({list}, {tuple}) and _are_leaves([*chain.from_iterable(value)]):
+        return value if inner == {list} else {"tuples": value}
+    return None
+
+
+def _are_leaves(items: Any) -> bool:
+    """Whether all items are written as JSON has them."""
+    kinds = set(map(type, items))
+    if not kinds <= _LEAVES:
+        return False
+    integers = items if kinds == {int} else [item for item in items if type(item) is int]
+    if integers and not -_SAFE_INT < min(integers) <= max(integers) < _SAFE_INT:
+        return False
+    return float not in kinds or all(math.isfinite(item) for item in items if type(item) is float)
 
 
 def _plain_relative(value: Any, kind: type) -> Any:
@@ -112,14 +144,16 @@ def _plain_relative(value: Any, kind: type) -> Any:
 
 def _container(value: Any, kind: type) -> tuple[str, list[Any]] | None:
     """Return the tag, empty for a list, and the items of a container that travels."""
-    if kind is list or kind is deque:
+    if kind is list:
         return "", list(value)
-    if kind is tuple or (isinstance(value, tuple) and "_fields" in kind.__dict__):
-        return "tuple", list(value)
-    if kind is dict or (isinstance(value, dict) and kind.__module__ == "collections"):
-        return "dict", list(value.items())
-    if kind is set or kind is frozenset:
+    if kind in (tuple, set, frozenset, deque):
         return kind.__name__, list(value)
+    if kind in (dict, Counter, OrderedDict):
+        return kind.__name__.lower(), list(value.items())
+    if kind is defaultdict:
+        return "dict", list(value.items())
+    if isinstance(value, tuple) and (fields := getattr(kind, "_fields", None)):
+        return "named", [kind.__name__, list(fields), *value]
     return None
 
 
@@ -146,7 +180,7 @@ def _text_of(value: Any, kind: type) -> dict[str, Any] | None:
 
 def plain_text(body: Any) -> str:
     """Return a text. Raises BadFrame for anything else."""
-    if type(body) is not str or len(body) > _MAX_BIG_INT_CHARACTERS:
+    if type(body) is not str:
         raise BadFrame("a text was expected")
     return body
 
@@ -196,11 +230,36 @@ def _fraction(body: Any) -> Fraction:
     return Fraction(numerator, denominator)
 
 
+def _decimal(body: Any) -> Decimal:
+    if len(plain_text(body)) > _MAX_BIG_INT_CHARACTERS:
+        raise BadFrame("a decimal number is too long")
+    return Decimal(body)
+
+
 def _timedelta(body: Any) -> timedelta:
     days, seconds, microseconds = plain_list(body, 3)
     if not all(type(number) is int for number in (days, seconds, microseconds)):
         raise BadFrame("a timedelta has three integers")
     return timedelta(days, seconds, microseconds)
+
+
+def _named(body: Any) -> Any:
+    """Build a named tuple of a class of ours."""
+    name, fields, *items = plain_list(body)
+    if not all(type(each) is str and each.isidentifier() for each in (name, *plain_list(fields))):
+        raise BadFrame("not the names of a named tuple")
+    return _named_tuple(name, tuple(fields))(*items)
+
+
+@lru_cache
+def _named_tuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
+    return namedtuple(name, fields)
+
+
+def _tuples(body: Any) -> list[tuple[Any, ...]]:
+    if not set(map(type, plain_list(body))) <= {list}:
+        raise BadFrame("lists were expected")
+    return [*map(tuple, body)]
 
 
 def _array_items(body: Any) -> Any:
@@ -220,14 +279,19 @@ _INERT: Mapping[str, Callable[[Any], Any]] = {
     "int": _hexadecimal,
     "float": _real,
     "tuple": lambda body: tuple(plain_list(body)),
+    "tuples": _tuples,
     "dict": lambda body: DictItems(_pairs(body)),
+    "named": lambda body: tuple(plain_list(body)[2:]),
+    "deque": lambda body: plain_list(body),
+    "counter": lambda body: DictItems(_pairs(body)),
+    "ordereddict": lambda body: DictItems(_pairs(body)),
     "set": lambda body: SetItems(plain_list(body)),
     "frozenset": lambda body: SetItems(plain_list(body)),
     "bytes": lambda body: bytes.fromhex(plain_text(body)),
     "bytearray": lambda body: bytearray.fromhex(plain_text(body)),
     "complex": _complex,
     "range": _range,
-    "decimal": lambda body: Decimal(plain_text(body)),
+    "decimal": _decimal,
     "fraction": _fraction,
     "date": lambda body: date.fromisoformat(plain_text(body)),
     "datetime": lambda body: datetime.fromisoformat(plain_text(body)),
@@ -239,6 +303,10 @@ _INERT: Mapping[str, Callable[[Any], Any]] = {
 LIVE: Mapping[str, Callable[[Any], Any]] = {
     **_INERT,
     "dict": lambda body: dict(_pairs(body)),
+    "named": _named,
+    "deque": lambda body: deque(plain_list(body)),
+    "counter": lambda body: Counter(dict(_pairs(body))),
+    "ordereddict": lambda body: OrderedDict(_pairs(body)),
     "array": _array,
     "set": lambda body: set(plain_list(body)),
     "frozenset": lambda body: frozenset(plain_list(body)),
@@ -258,7 +326,6 @@ def decode(frame: bytes, builders: Mapping[str, Callable[[Any], Any]] = _INERT) 
         return json.loads(
             frame.decode(),
             object_pairs_hook=build,
-            parse_int=_small_int,
             parse_constant=_no_constant,
         )
     except BadFrame:
@@ -266,12 +333,6 @@ def decode(frame: bytes, builders: Mapping[str, Callable[[Any], Any]] = _INERT) 
     # The constructors above are given hostile texts and numbers.
     except (ValueError, TypeError, ArithmeticError, InvalidOperation, RecursionError) as error:
         raise BadFrame(f"{type(error).__name__}: {error}"[:200]) from None
-
-
-def _small_int(digits: str) -> int:
-    if len(digits) > _MAX_INT_CHARACTERS:
-        raise BadFrame("a long integer without its tag")
-    return int(digits)
 
 
 def _no_constant(name: str) -> Any:

@@ -1,6 +1,7 @@
 """From how a run ended to its verdict, in a fixed order: SE, OLE, TLE, MLE, RE, then the answer."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sandbox import values
@@ -11,8 +12,20 @@ from sandbox.types import Limits, Submission, TestResult
 
 TRUSTED = Limits(time_s=60.0, memory_mb=2048)
 """Limits of what is not the program's: tests, checkers, expressions, compilers."""
+_LEAST_TEST_TIME_S, _TEST_TIMES = 30.0, 5.0
 _OVERTIME = 1.2  # a run may take that much of its CPU time before it is ended
-_HEAD = 1000
+_TOTAL_WALL = 4  # times the total time, waiting for a core included
+HEAD = 1000
+"""Characters that are kept of an output."""
+
+
+def limits_of_tests(limits: Limits) -> Limits:
+    """Limits of the tests' side: a program's answers can make it work, so it has an end, too."""
+    return replace(
+        TRUSTED,
+        time_s=max(_LEAST_TEST_TIME_S, _TEST_TIMES * limits.time_s),
+        memory_mb=max(TRUSTED.memory_mb, limits.memory_mb),
+    )
 
 
 def process_limits(
@@ -35,6 +48,15 @@ def wall_limit(limits: Limits) -> float:
     return max(2 * limits.time_s, limits.time_s + 1) * _OVERTIME
 
 
+def is_spent(limits: Limits, results: Sequence[TestResult]) -> bool:
+    """Whether a program has used up its total time, on the processor or by sleeping."""
+    if limits.total_time_s is None:
+        return False
+    cpu_s = sum(result.time_s for result in results)
+    wall_s = sum(result.wall_s for result in results)
+    return cpu_s >= limits.total_time_s or wall_s >= _TOTAL_WALL * limits.total_time_s
+
+
 def ending(output: Output, limits: Limits) -> TestResult:
     """Judge how a process ended, before any comparison: SE, OLE, TLE, MLE, RE, else AC.
 
@@ -54,8 +76,8 @@ def ending(output: Output, limits: Limits) -> TestResult:
         memory_mb=memory_mb,
         exit_code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
-        stdout_head=output.stdout[:_HEAD].decode(errors="replace"),
-        stderr_tail=output.stderr[-_HEAD:].decode(errors="replace"),
+        stdout_head=output.stdout[:HEAD].decode(errors="replace"),
+        stderr_tail=output.stderr[-HEAD:].decode(errors="replace"),
     )
     if output.has_overflow:
         return replace(result, verdict="OLE")
@@ -71,7 +93,7 @@ def ending(output: Output, limits: Limits) -> TestResult:
 
 def of_assertions(submission: Submission, said: Output, output: Output) -> TestResult:
     """Join what the tests' side said and how the program ended. Raises SandboxFault."""
-    tests = ending(said, TRUSTED)
+    tests = ending(said, limits_of_tests(submission.limits))
     if output.ended.reason == "told" and not output.has_overflow:  # the tests had ended
         output = replace(output, ended=replace(output.ended, status=0))
     result = ending(output, submission.limits)

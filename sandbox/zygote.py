@@ -228,9 +228,9 @@ def _children() -> list[int]:
 
 
 def _seconds_without_a_core(process: int) -> float:
-    """Time that the process's threads were ready to run and had no core."""
-    waited_ns = 0
+    """Longest that one of the process's threads was ready to run and had no core."""
+    waited_ns = [0]
     for thread in Path(f"/proc/{process}/task").glob("*/schedstat"):
         with suppress(OSError):  # it has just ended
-            waited_ns += int(thread.read_text().split()[1])
-    return waited_ns / 1e9
+            waited_ns.append(int(thread.read_text().split()[1]))
+    return max(waited_ns) / 1e9

@@ -27,3 +27,17 @@ def processes(word):
         except OSError:
             continue
     return found
+
+
+def descendants(process):
+    """List the ids of all processes below one."""
+    below = []
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, path.read_text().split()):
+            below += [child, *descendants(child)]
+    return below
+
+
+def still_running(ids):
+    """List those of the processes that have not ended."""
+    return [each for each in ids if Path(f"/proc/{each}").exists()]

@@ -100,12 +100,14 @@ attempt("memory", lambda: bytearray(4 << 30))
 attempt("files", lambda: [os.dup(0) for _ in range(200)])
 import resource
 attempt("raising a limit", lambda: resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6)))
-import threading, time
+import threading
 threading.stack_size(32768)
+gate = threading.Event()
 def many():
     for _ in range(4500):
-        threading.Thread(target=time.sleep, args=(0.2,), daemon=True).start()
+        threading.Thread(target=gate.wait, daemon=True).start()
 attempt("threads", many)
+gate.set()
 """,
     ),
     Probe(

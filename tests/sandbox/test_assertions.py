@@ -72,6 +72,11 @@ RIGHT = {
         "assert math.isclose(f(1), 0.3333333333)",
     ),
     "its name hides a builtin": ("def sum(a, b): return a + b", "assert sum(2, 3) == 5"),
+    "long answers": (
+        "def f(n): return ' '.join(map(str, range(n)))",
+        "assert len(f(600_000).split()) == 600_000\nassert len([*map(int, f(9).split())]) == 9",
+    ),
+    "long arguments": ("def f(x): return sum(x)", "assert f(list(range(400_000))) == 79999800000"),
     "sets and tuples": (
         "def f(): return {(1, 2): {3, 4}, 'x': frozenset({5})}",
         "assert f() == {(1, 2): {3, 4}, 'x': frozenset({5})}",
@@ -114,6 +119,42 @@ RIGHT = {
         'def f():\n  print(\'["WA", ""]\' * 1000)\n  return 1',
         "assert f() == 1",
     ),
+    "an error of its own kind": (
+        "class Base(Exception): pass\nclass Own(Base): pass\ndef f(): raise Own('m', 3)",
+        "try:\n    f()\nexcept Base as error:\n    assert error.args == ('m', 3)\n"
+        "else:\n    assert False",
+    ),
+    "an error of a library": (
+        "import json\ndef f(): json.loads('{')",
+        "import json\ntry:\n    f()\nexcept json.JSONDecodeError as error:\n"
+        "    assert 'Expecting' in str(error)\nelse:\n    assert False",
+    ),
+    "what a missing key was": (
+        "def f(): return {}['k']",
+        "try:\n    f()\nexcept KeyError as error:\n    assert error.args[0] == 'k'",
+    ),
+    "a deque": (
+        "from collections import deque\ndef f(): return deque([1, 2])",
+        "from collections import deque\nq = f()\nassert q == deque([1, 2]) and q.popleft() == 1",
+    ),
+    "named fields": (
+        "from collections import namedtuple\nP = namedtuple('P', 'x y')\ndef f(): return P(1, 2)",
+        "assert f().x == 1 and f() == (1, 2)",
+    ),
+    "objects in a set": (
+        "class P:\n  def __init__(self, x): self.x = x\n"
+        "  def __eq__(self, o): return self.x == o.x\n  def __hash__(self): return hash(self.x)",
+        "assert len({P(1), P(1), P(2)}) == 2",
+    ),
+    "a format of its own": (
+        "class P:\n  def __format__(self, spec): return 'p' + spec",
+        "assert f'{P():>3}' == 'p>3'",
+    ),
+    "two functions with names of the library": (
+        "def product(values): return 6\ndef gcd(a, b): return a if not b else gcd(b, a % b)\n"
+        "def g(): return 1",
+        "assert g() == 1\nassert product([2, 3]) == 6\nassert gcd(4, 6) == 2",
+    ),
     "its own random order": ("import random\ndef f(): return random.random()", "assert f() != f()"),
 }
 
@@ -154,6 +195,27 @@ def test_instances_of_classes_that_both_sides_define_travel_whole(verdict):
 
 
 WRONG = {
+    "a wrong function with a name of the library": (
+        "WA",
+        "def factorial(n): return 0\ndef g(): return 1",
+        "assert g() == 1\nassert factorial(5) == 120",
+    ),
+    "a judge of its own": (
+        "WA",
+        "def isclose(*a): return True\ndef f(x): return 0",
+        "assert isclose(f(1), 0.5)",
+    ),
+    "a library of its own": (
+        "WA",
+        "class math:\n  isclose = lambda *a: True\ndef f(x): return 0",
+        "assert math.isclose(f(1), 0.5)",
+    ),
+    "memory that numpy would read": (
+        "RE",
+        "class E:\n  __array_interface__ = {'shape': (1,), 'typestr': '<f8', 'data': (8, False),"
+        " 'version': 3}\ndef f(): return E()",
+        "import numpy as np\nassert np.allclose(f(), 9.0)",
+    ),
     "a wrong value": ("WA", "def f(x): return x", "assert f(1) == 2"),
     "equal to everything": (
         "WA",
@@ -193,6 +255,12 @@ WRONG = {
 def test_wrong_programs_do_not(verdict, name):
     expected, code, test = WRONG[name]
     assert verdict(code, test) == expected
+
+
+def test_an_attribute_never_hides_a_method_of_a_record(verdict):
+    setup = "class Node:\n    def __init__(self, v): self.v = v\n    def good(self): return False"
+    code = "def f(node):\n    node.good = lambda: True\n    return node"
+    assert verdict(code, "assert f(Node(3)).good()", setup=setup) == "RE"
 
 
 def test_a_test_that_cannot_be_run_says_nothing_about_the_program(verdict):

@@ -70,6 +70,7 @@ def repeated(test):
 fuzzed = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.slow
 def test_a_decoder_raises_bad_frame_only():
     @fuzzed
     @given(frames)
@@ -86,6 +87,7 @@ def test_a_decoder_raises_bad_frame_only():
     repeated(check)()
 
 
+@pytest.mark.slow
 def test_what_is_encoded_comes_back():
     @fuzzed
     @given(plain)
@@ -105,6 +107,7 @@ def test_token_comparison_never_raises():
     repeated(check)()
 
 
+@pytest.mark.slow
 def test_the_tests_side_of_an_assert_raises_bad_frame_only():
     @fuzzed
     @given(frames | st.tuples(frames, frames).map(_message))

@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from sandbox_tiers import open_sandbox, processes
@@ -118,6 +119,26 @@ ORDINARY = {
     ),
     "an exit hook": "import atexit\natexit.register(lambda: print(input()))",
     "stdin by name": "print(open('/dev/stdin').read())",
+    "input by its size": (
+        "import os\nfrom io import BytesIO\n"
+        "input = BytesIO(os.read(0, os.fstat(0).st_size)).readline\nprint(input().decode())"
+    ),
+    "mapped input": "import mmap\nprint(mmap.mmap(0, 0, prot=mmap.PROT_READ)[:].decode())",
+    "input that cannot be changed": (
+        "import os\ntry:\n    os.write(0, b'x')\nexcept OSError:\n    print(input())"
+    ),
+    "a stdout of its own": (
+        "import sys\nclass Out:\n    def write(self, text): sys.__stdout__.write(text)\n"
+        "    def flush(self): sys.__stdout__.flush()\nsys.stdout = Out()\nprint(input())"
+    ),
+    "a finalizer that uses a global": (
+        "text = input()\nclass A:\n    def __del__(self): print(text)\na = A()"
+    ),
+    "an exit with a file open": (
+        "import sys\nout = open(1, 'w', closefd=False)\nout.write(input())\nsys.exit()"
+    ),
+    "a mark of byte order": "\ufeffprint(input())",
+    "recursion as deep as elsewhere": ("def f(n): return n and f(n - 1)\nf(985)\nprint(input())"),
     "an event loop": "import asyncio\nasync def main(): print(input())\nasyncio.run(main())",
 }
 
@@ -182,6 +203,45 @@ def test_checkers_of_the_submission_decide(sandbox):
     assert [j.verdict for j in judged] == ["AC", "WA", "WA", "SE"]
 
 
+@pytest.mark.slow
+def test_a_checker_without_an_expected_output_refuses_what_it_stumbles_over(sandbox):
+    def judged(checker):
+        [judgement] = sandbox.judge(
+            [Submission(code="print('x')", tests=[Test(input="5")], checker_code=checker)]
+        )
+        return judgement
+
+    stumbling = judged("def check(i, o, e):\n    return int(o) > int(i)")
+    assert stumbling.verdict == "WA"
+    assert "invalid literal for int()" in stumbling.tests[0].detail
+    assert judged("def check(").verdict == "SE"
+
+
+def test_a_checker_may_use_numpy(sandbox):
+    pytest.importorskip("numpy")
+    checker = "import numpy as np\ndef check(i, o, e):\n    return bool(np.isclose(float(o), 0.3))"
+    [judged] = sandbox.judge(
+        [Submission(code="print(0.1 + 0.2)", tests=[Test(input="")], checker_code=checker)]
+    )
+    assert judged.verdict == "AC"
+
+
+@pytest.mark.slow
+def test_threads_without_a_core_give_no_more_time_than_one_of_them(sandbox):
+    code = (
+        "import hashlib, threading, time\ndef work():\n"
+        "    end = time.thread_time() + 0.03\n"
+        "    while time.thread_time() < end: hashlib.sha256(b'x' * 10**6)\n"
+        "threads = [threading.Thread(target=work) for _ in range(30)]\n"
+        "for t in threads: t.start()\nfor t in threads: t.join()\ntime.sleep(100)"
+    )
+    [judged] = sandbox.judge(
+        [Submission(code=code, tests=[Test(input="", output="")], limits=Limits(time_s=1.0))]
+    )
+    assert judged.verdict == "TLE"
+    assert judged.tests[0].wall_s < 12
+
+
 def test_a_checker_sees_the_value_of_a_function(sandbox):
     checker = "def check(input, output, expected):\n    return output == expected\n"
     judged = sandbox.judge(
@@ -214,3 +274,39 @@ def test_runs_repeat_themselves_by_seed(sandbox):
         return j.tests[0].stdout_head
 
     assert said(1) == said(1) != said(2)
+
+
+def _memory_groups():
+    """The directory of memory control groups that this machine delegates to its root."""
+    version_1 = Path("/sys/fs/cgroup/memory")
+    controllers = Path("/sys/fs/cgroup/cgroup.subtree_control")
+    if version_1.is_dir() and os.access(version_1 / "cgroup.procs", os.W_OK):
+        return version_1
+    is_ours = controllers.exists() and os.access(controllers, os.W_OK)
+    if is_ours and "memory" in controllers.read_text():
+        return controllers.parent
+    pytest.skip("no directory of memory control groups is writable here")
+
+
+@pytest.mark.slow
+def test_a_judge_in_a_control_group_judges_and_leaves_no_group():
+    groups = _memory_groups()
+    with Sandbox(SandboxConfig(num_workers=1, cgroup=str(groups))) as own:
+        own.judge([_echo(1)])
+        [judge] = groups.glob(f"mgpo-sandbox-{os.getpid()}-*")
+        assert len((judge / "cgroup.procs").read_text().split()) >= 2  # itself and a zygote
+        large = Submission(
+            code="print(len(b'x' * (700 << 20)))",
+            tests=[Test(input="", output=str(700 << 20))],
+            limits=Limits(memory_mb=1024),
+        )
+        assert [j.verdict for j in own.judge([_echo(1), large])] == ["AC", "AC"]
+    assert list(groups.glob(f"mgpo-sandbox-{os.getpid()}-*")) == []
+
+
+def test_a_directory_without_control_groups_is_refused(tmp_path):
+    with pytest.raises(WeakSandboxError, match="no memory controller: write \\+memory into"):
+        Sandbox(SandboxConfig(num_workers=1, cgroup=str(tmp_path)))
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ValueError, match="at least 512, got 100"):
+        SandboxConfig(cgroup_memory_mb=100)

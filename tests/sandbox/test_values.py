@@ -66,13 +66,36 @@ def test_nan_and_the_sign_of_zero_come_back():
         (Counter("aab"), {"a": 2, "b": 1}),
         (defaultdict(list, {1: [2]}), {1: [2]}),
         (OrderedDict(a=1), {"a": 1}),
-        (deque([1, 2]), [1, 2]),
+        (deque([1, 2]), deque([1, 2])),
         (Point(1, 2), (1, 2)),
         ([Color.RED], [1]),
     ],
 )
 def test_relatives_of_plain_types_become_plain(value, plain):
     assert decode(encode(value).encode(), LIVE) == plain
+
+
+def test_what_has_methods_of_its_own_keeps_them():
+    assert decode(encode(deque([1, 2])).encode(), LIVE).popleft() == 1
+    assert decode(encode(Counter("aab")).encode(), LIVE).most_common(1) == [("a", 2)]
+    assert decode(encode([Point(1, 2)] * 2).encode(), LIVE)[1].y == 2
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        [[1, 2], [3.5, None]],
+        [(1, "a"), (True, "b")],
+        [[2**70, 1]],
+        [(float("nan"), 1.0)],
+        [[1], (2,)],
+        ([1], [2]),
+        [[[1], 2]],
+        [(), ()],
+    ],
+)
+def test_grids_come_back_as_they_were(grid):
+    assert repr(decode(encode(grid).encode(), LIVE)) == repr(grid)
 
 
 def test_numpy_values_become_plain():
