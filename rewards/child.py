@@ -1,8 +1,8 @@
 """A grading process: answers one request at a time over a pipe until the pipe closes.
 
-Started as `python -m rewards.child FD MEMORY_BYTES CORRECT_THRESHOLD TIMEOUT_S` by
-rewards.killable_pool, which ends it by SIGKILL when a grading takes too long. Here only async
-graders are timed, so that a late one is cancelled before its process is killed.
+Started as `python -m rewards.child FD MEMORY_BYTES CORRECT_THRESHOLD` by rewards.killable_pool,
+which ends it by SIGKILL when a grading takes too long. Here only async graders are timed, so that a
+late one is cancelled before its process is killed.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from rewards.registry import call, resolve, to_outcome
+from rewards.registry import call, resolve, to_outcome, warm_up
 from rewards.types import Outcome, ScoreRequest, error
 
 _PR_SET_PDEATHSIG = 1
@@ -31,31 +31,32 @@ WarmUp = str
 def main() -> None:
     """Serve until the parent closes its end."""
     descriptor, memory_bytes = int(sys.argv[1]), int(sys.argv[2])
-    correct_threshold, timeout_s = float(sys.argv[3]), float(sys.argv[4])
+    correct_threshold = float(sys.argv[3])
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    # The hard limit stays: the sandbox of `code` has processes with limits of their own.
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     sys.setrecursionlimit(_RECURSION_LIMIT)
     os.set_inheritable(descriptor, False)
     pipe: Connection[Any, Any] = Connection(descriptor)
     while True:
         try:
-            message: ScoreRequest | WarmUp = pipe.recv()
+            message: tuple[ScoreRequest, float] | WarmUp = pipe.recv()
         except EOFError:
             return
         if isinstance(message, str):
             pipe.send(_warm_up(message))
         else:
-            pipe.send(_grade(message, correct_threshold, timeout_s))
+            request, timeout_s = message
+            pipe.send(_grade(request, correct_threshold, timeout_s))
 
 
 def _warm_up(name: str) -> str:
     """Return why a reward can't be used, or nothing."""
     try:
-        warm = getattr(sys.modules[resolve(name).__module__], "warm_up", None)
-        if warm is not None:
-            warm()
+        warm_up(name)
     except Exception as problem:  # a user's module may raise anything when imported
         return f"{type(problem).__name__}: {problem}"
     return ""

@@ -17,12 +17,17 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
 
-from rewards.types import Outcome, ScoreRequest, error
+from rewards.config import RewardConfig
+from rewards.gather import gather
+from rewards.registry import WEIGHTED, decide_cheaply
+from rewards.types import ALLOW_WEAK_SANDBOX, Outcome, ScoreRequest, error
+from rewards.weighted import split
 
 logger = logging.getLogger(__name__)
 
@@ -33,33 +38,87 @@ _STALL_S = 30.0
 """Longest that a message may stand half sent: the other side has stopped."""
 _MEMORY_BYTES = 4 * 2**30
 _MAX_TRIES = 2
-_Job = tuple[ScoreRequest, bytes, "Future[Outcome]"]
-"""A request, as it is, as it is sent, and the promise of its outcome."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A request, as it is and as it is sent, its deadline, and the promise of its outcome."""
+
+    request: ScoreRequest
+    message: bytes
+    timeout_s: float
+    future: "Future[Outcome]"
+
+
+@dataclass(frozen=True, slots=True)
+class _ChildSettings:
+    correct_threshold: float
+    environment: Mapping[str, str]
 
 
 class KillablePool:
     """A fixed number of grading processes behind one queue."""
 
-    def __init__(self, num_processes: int, timeout_s: float, correct_threshold: float) -> None:
+    def __init__(
+        self,
+        num_processes: int,
+        timeout_s: float,
+        correct_threshold: float,
+        timeouts_s: Mapping[str, float] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`timeouts_s` has the deadlines of the rewards whose own differs from `timeout_s`,
+        `environment` what the processes have beside this one's."""
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._timeout_s = timeout_s
+        self._timeouts_s = timeouts_s or {}
         self._is_closed = False
         self._lock = threading.Lock()
-        self._lanes = [
-            _Lane(self._jobs, timeout_s, correct_threshold) for _ in range(num_processes)
-        ]
+        settings = _ChildSettings(correct_threshold, environment or {})
+        self._lanes = [_Lane(self._jobs, settings) for _ in range(num_processes)]
+
+    @classmethod
+    def from_config(cls, config: RewardConfig) -> "KillablePool":
+        """Make the pool of one worker."""
+        return cls(
+            config.processes_per_worker,
+            config.timeout_s,
+            config.correct_threshold,
+            config.timeouts_s,
+            environment={ALLOW_WEAK_SANDBOX: "1"} if config.allow_weak_sandbox else {},
+        )
 
     def submit(self, request: ScoreRequest) -> "Future[Outcome]":
         """Queue one request; unless cancelled, the future gets an Outcome, in bounded time.
 
+        What is decided cheaply is decided here and now. The parts of a weighted sum are submitted
+        one by one, and can't be cancelled.
+
         Raises what pickle raises for a request that can't be sent.
         """
+        if request.reward == WEIGHTED:
+            return self._submit_sum(request)
         future: Future[Outcome] = Future()
-        message = pickle.dumps(request)
+        outcome = decide_cheaply(request)
+        if outcome is not None:
+            future.set_result(outcome)
+            return future
+        timeout_s = self._timeouts_s.get(request.reward, self._timeout_s)
+        job = _Job(request, pickle.dumps((request, timeout_s)), timeout_s, future)
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("the grading pool is closed")
-            self._jobs.put((request, message, future))
+            self._jobs.put(job)
         return future
+
+    def _submit_sum(self, request: ScoreRequest) -> "Future[Outcome]":
+        try:
+            total = split(request)
+        except ValueError as mistake:
+            future: Future[Outcome] = Future()
+            future.set_result(error("bad_reference", problem=str(mistake)))
+            return future
+        return gather([self.submit(each) for each in total.requests()], total.combine)
 
     def take_restarts(self) -> int:
         """Return how many processes were killed or died since the last call."""
@@ -73,8 +132,8 @@ class KillablePool:
             self._is_closed = True
         with contextlib.suppress(queue.Empty):
             while (job := self._jobs.get_nowait()) is not None:
-                if job[2].set_running_or_notify_cancel():
-                    job[2].set_result(error("closed"))
+                if job.future.set_running_or_notify_cancel():
+                    job.future.set_result(error("closed"))
         for lane in self._lanes:
             self._jobs.put(None)
             lane.stop()
@@ -85,12 +144,9 @@ class KillablePool:
 class _Lane:
     """A thread and the process it feeds; the process starts with the first request."""
 
-    def __init__(
-        self, jobs: "queue.SimpleQueue[_Job | None]", timeout_s: float, correct_threshold: float
-    ) -> None:
+    def __init__(self, jobs: "queue.SimpleQueue[_Job | None]", settings: _ChildSettings) -> None:
         self._jobs = jobs
-        self._timeout_s = timeout_s
-        self._correct_threshold = correct_threshold
+        self._settings = settings
         self._lock = threading.Lock()
         """Held while the process starts or ends, so that `stop` never meets half of it."""
         self._child: _Child | None = None
@@ -118,28 +174,27 @@ class _Lane:
 
     def _serve(self) -> None:
         while (job := self._jobs.get()) is not None:
-            request, message, future = job
-            if future.set_running_or_notify_cancel():
-                future.set_result(self._answer(request, message))
+            if job.future.set_running_or_notify_cancel():
+                job.future.set_result(self._answer(job))
         self._discard()
 
-    def _answer(self, request: ScoreRequest, message: bytes) -> Outcome:
+    def _answer(self, job: _Job) -> Outcome:
         # A process that died by itself may have died of an earlier request, so there is a second
         # try; never after a kill for lateness.
         for _ in range(_MAX_TRIES):
             try:
                 child = self._ready_child()
-            except OSError as problem:
-                return error("no_process", problem=str(problem))
+            except Exception as problem:  # the lane must live: its futures have to be answered
+                return error("no_process", problem=f"{type(problem).__name__}: {problem}")
             if child is None:
                 break
-            outcome = child.grade(request, message, self._timeout_s)
+            outcome = child.grade(job)
             if outcome is None or child.is_spent:
                 self._discard()
             if outcome is not None:
                 return outcome
         with self._lock:
-            return error("closed" if self._is_stopping else "crashed", item=request.item_id)
+            return error("closed" if self._is_stopping else "crashed", item=job.request.item_id)
 
     def _ready_child(self) -> "_Child | None":
         """Return the running process or a new one; None when stopping."""
@@ -147,7 +202,7 @@ class _Lane:
             if self._is_stopping:
                 return None
             if self._child is None:
-                self._child = _Child(self._correct_threshold, self._timeout_s)
+                self._child = _Child(self._settings)
             return self._child
 
     def _discard(self) -> None:
@@ -161,7 +216,7 @@ class _Lane:
 class _Child:
     """One grading process and the parent's end of its pipe."""
 
-    def __init__(self, correct_threshold: float, timeout_s: float) -> None:
+    def __init__(self, settings: _ChildSettings) -> None:
         ours, theirs = socket.socketpair()
         with theirs, ours:
             stall = struct.pack("ll", int(_STALL_S), int(_STALL_S % 1 * 1e6))
@@ -170,10 +225,11 @@ class _Child:
             # -P: only the parent's sys.path, not the working directory before it.
             command = [sys.executable, "-P", "-m", "rewards.child", str(theirs.fileno())]
             self._process = subprocess.Popen(
-                [*command, str(_MEMORY_BYTES), str(correct_threshold), str(timeout_s)],
+                [*command, str(_MEMORY_BYTES), str(settings.correct_threshold)],
                 pass_fds=[theirs.fileno()],
                 env={
                     **os.environ,
+                    **settings.environment,
                     "PYTHONPATH": os.pathsep.join(entry or os.getcwd() for entry in sys.path),
                 },
                 stdin=subprocess.DEVNULL,
@@ -185,8 +241,9 @@ class _Child:
         self.is_spent = False
         """It is late: it must be killed."""
 
-    def grade(self, request: ScoreRequest, message: bytes, timeout_s: float) -> Outcome | None:
+    def grade(self, job: _Job) -> Outcome | None:
         """Return the outcome, or None if the process died by itself."""
+        request, timeout_s = job.request, job.timeout_s
         if request.reward not in self._warm:
             problem = self._ask(pickle.dumps(request.reward), _WARM_UP_S)
             if self.is_spent:
@@ -197,7 +254,7 @@ class _Child:
                 return error("bad_reward", problem=problem)
             self._warm.add(request.reward)
         started = time.monotonic()
-        outcome = self._ask(message, timeout_s + KILL_GRACE_S)
+        outcome = self._ask(job.message, timeout_s + KILL_GRACE_S)
         if self.is_spent:
             logger.warning(
                 "killed the grading of %s by reward %s after %.1f s (reward.timeout_s)",

@@ -1,195 +1,138 @@
-"""Final-answer verification of mathematics: the last box (or answer phrase) against the reference.
+r"""The `math` reward: the final answer of a response against the reference.
 
-Cheap exact comparison comes first; math-verify decides what is left. It may hang on hostile input,
-so call it only where the process can be killed (rewards.service does).
+`grade` decides everything, and may need mpmath or math-verify: call it where the process can be
+killed (rewards.service does). `decide_cheaply` is the same for the many answers that pure Python
+settles in well under a millisecond, in any process.
 """
 
-import logging
-import re
 from fractions import Fraction
 from typing import Any
 
+from rewards.answers import FinalAnswer, NoAnswer, extract, final_part
+from rewards.choices.lone_letter import choose_letter, names_another, option_letter
+from rewards.mathematics import symbolic
+from rewards.mathematics.decision import Decision, Mode, Verdict, all_of, different, equal
+from rewards.mathematics.equivalence import decide
+from rewards.mathematics.options import MathOptions, read_options
 from rewards.types import Outcome, error
 
 SELF_TEST = [
     (r"so the answer is \boxed{12}", "12", True),
     (r"so the answer is \boxed{\frac{1}{2}}", "0.5", True),
     (r"first \boxed{3}, but no: \boxed{x^2+2x}", "x(x+2)", True),
+    (r"the length is \boxed{120\text{ mm}}", r"12\text{ cm}", True),
+    (r"therefore \boxed{\sin 2x}", r"2\sin x\cos x", True),
+    (r"so \boxed{\int_0^1 2x\,dx}", "1", True),
     (r"so the answer is \boxed{13}", "12", False),
-    (r"the answer must be 12 or so", "12", False),
+    (r"so the answer is \boxed{5 \text{ or } 7}", "7", False),
+    ("the answer must be 12 or so", "12", False),
     ("", "12", False),
 ]
 """(response, reference, expected verdict)."""
 
-_MAX_ANSWER_CHARS = 2000
-_MAX_NESTING = 60
-_DECIMALS = 50
-"""At math-verify's own 15 and 6, small numbers such as 2^-99 and 2^-98 are equal."""
-_TOKEN = re.compile(r"\\f?boxed\s*\{|\\fbox\s*\{|\\\\(?!f?boxed|fbox)|\\[{}]|[{}]")
-"""A box's start, an escape that is no brace of ours, or a brace."""
-_TEXT = re.compile(r"\S")
-_PHRASE = re.compile(r"\banswer[*_]*\s*(?:is\b|:)[*_:\s]*", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"[.?!]\s|\n")
-_NOISE = re.compile(r"(?<!\\)\\(?:(?:left|right|displaystyle)(?![a-zA-Z])|[!()\[\]])|\\?\$|\0")
-_SPACE = re.compile(r"(?:(?<!\\)\\[,;: ]|\s|~)+")
-_LOOSE_SPACE = re.compile(r"(?<![A-Za-z0-9.]) | (?![A-Za-z0-9.])")
-_GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,|\{,\}| )\d{3})+(?:\.\d+)?")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)")
-_FRACTION = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<whole>\d+) )?"
-    r"(?:\\frac\{(?P<top>[+-]?\d+)\}\{(?P<bottom>\d+)\}|(?P<n>\d+)/(?P<d>\d+))"
-)
-_TWO_NUMBERS = re.compile(r"[+-]?[\d.]+ \d")
-_UPRIGHT = re.compile(r"\\(?:mathrm|operatorname)\{([ei])\}")
+_MAX_SHOWN_CHARS = 500
+_NO_PARTS = ("0",)
 
 
-def grade(response: str, reference: Any, **_: Any) -> Outcome:
+def grade(response: str, reference: Any, **fields: Any) -> Outcome:
     """Return whether the response's final answer equals the reference.
 
     Only text after the last `</think>` counts. No answer is wrong; a reference that can't be
-    understood is an error, never a wrong answer.
+    understood is an error, never a wrong answer. The options among `fields` are those of
+    `mathematics.options.MathOptions`.
     """
-    gold = normalise(str(reference))
-    if not gold:
-        return error("bad_reference", reference=str(reference)[:_MAX_ANSWER_CHARS])
-    answer = extract(response)
-    if answer is None:
-        return Outcome(status="ok", reason="no_answer")
-    detail = {"extracted": answer[:_MAX_ANSWER_CHARS]}
-    text = normalise(answer)
-    if text == gold:
-        return _verdict(True, "identical", detail)
-    if _is_too_big(gold):
-        return error("bad_reference", reference=gold[:_MAX_ANSWER_CHARS])
-    if _is_too_big(text):
-        return _verdict(False, "too_big", detail)
-    ours, theirs = exact_number(text), exact_number(gold)
-    if ours is not None and theirs is not None:
-        return _verdict(ours == theirs, "exact", detail)
-    return _by_math_verify(gold, text, detail)
+    outcome = _grade(response, reference, fields, is_cheap=False)
+    assert outcome is not None
+    return outcome
 
 
-def _verdict(is_right: bool, reason: str, detail: dict[str, Any]) -> Outcome:
-    return Outcome(
-        status="ok", correct=is_right, value=float(is_right), reason=reason, detail=detail
-    )
+def decide_cheaply(response: str, reference: Any, **fields: Any) -> Outcome | None:
+    """Return what `grade` returns if pure Python can tell, in bounded time; None if it can't."""
+    return _grade(response, reference, fields, is_cheap=True)
 
 
-def extract(response: str) -> str | None:
-    """Return the content of the last whole box, else what follows the last answer phrase.
+def check_reference(reference: Any, **fields: Any) -> None:
+    """See, when rows are loaded, that a row has a reference and sound options. Raises ValueError.
 
-    None if there is neither, or if thinking began and never ended.
+    Whether the reference can be understood shows when it is graded.
     """
-    _, closed, tail = response.rpartition("</think>")
-    if not closed and "<think>" in response:
-        return None
-    box = _last_box(tail)
-    if box is not None:
-        return box
-    return _last_phrase(tail[-_MAX_ANSWER_CHARS:])
-
-
-def _last_box(text: str) -> str | None:
-    """Match braces in one pass; the box that ends last counts, an unclosed or empty one never."""
-    last = None
-    starts: list[int | None] = []
-    for token in _TOKEN.finditer(text):
-        if token.group().endswith("{") and token.group() != r"\{":
-            starts.append(token.end() if len(token.group()) > 1 else None)
-        elif token.group() == "}" and starts:
-            start = starts.pop()
-            if start is not None and _TEXT.search(text, start, token.start()):
-                last = start, token.start()
-    return text[slice(*last)].strip() if last else None
-
-
-def _last_phrase(text: str) -> str | None:
-    """Return the rest of the sentence after the last "answer is" or "Answer:"."""
-    end = max((match.end() for match in _PHRASE.finditer(text)), default=None)
-    if end is None:
-        return None
-    sentence = _SENTENCE_END.split(text[end:], maxsplit=1)[0]
-    return sentence.strip(" *_`").rstrip(".?! ") or None
-
-
-def normalise(text: str) -> str:
-    """Drop what never changes a value: dollar signs, sizing commands, most spaces, a final dot.
-
-    A space between letters or digits stays: `1 1/2` is not `11/2`.
-    """
-    text = text.replace("\u2212", "-").replace("dfrac", "frac").replace("tfrac", "frac")
-    text = _SPACE.sub(" ", _NOISE.sub("", _UPRIGHT.sub(r"{\1}", text)))
-    text = _LOOSE_SPACE.sub("", text).rstrip(".")
-    if _GROUPED.fullmatch(text):
-        return text.replace("{,}", "").replace(",", "").replace(" ", "")
-    return text
-
-
-def exact_number(text: str) -> Fraction | None:
-    """Return the value of an integer, decimal or plain fraction; None for anything else."""
-    if _NUMBER.fullmatch(text):
-        return Fraction(text)
-    match = _FRACTION.fullmatch(text)
-    if match is None:
-        return None
-    numerator, denominator = int(match["top"] or match["n"]), int(match["bottom"] or match["d"])
-    if denominator == 0:
-        return None
-    value = int(match["whole"] or 0) + Fraction(numerator, denominator)
-    return -value if match["sign"] == "-" else value
-
-
-def _is_too_big(text: str) -> bool:
-    return len(text) > _MAX_ANSWER_CHARS or _nesting(text) > _MAX_NESTING
-
-
-def _nesting(text: str) -> int:
-    depth = deepest = 0
-    for character in text:
-        depth += (character in "({[") - (character in ")}]")
-        deepest = max(deepest, depth)
-    return deepest
+    read_options(fields)
+    if isinstance(reference, bool) or not isinstance(reference, str | int | float | Fraction):
+        raise ValueError(f"the reference of math is a text or a number, got {reference!r:.80}")
+    if not str(reference).strip():
+        raise ValueError("the reference of math is blank")
 
 
 def warm_up() -> None:
-    """Import math-verify (about a second) before the first deadline starts."""
-    import math_verify  # noqa: F401
+    """Import what the last rungs need before the first deadline starts."""
+    import mpmath  # noqa: F401
 
-    # It warns at every call that its own time limit is off.
-    logging.getLogger("math_verify").setLevel(logging.ERROR)
-
-
-def _by_math_verify(gold: str, answer: str, detail: dict[str, Any]) -> Outcome:
-    from math_verify import verify
-
-    parsed_gold = _parse(gold)
-    if not parsed_gold:
-        return error("bad_reference", reference=gold)
-    parsed = _parse(answer)
-    if not parsed:
-        return _verdict(False, "unparsed", detail)
-    is_right = verify(
-        parsed_gold,
-        parsed,
-        float_rounding=_DECIMALS,
-        numeric_precision=_DECIMALS,
-        timeout_seconds=None,
-    )
-    return _verdict(is_right, "equal" if is_right else "different", detail)
+    symbolic.warm_up()
 
 
-def _parse(text: str) -> list[Any]:
-    """Parse a whole formula; empty if it can't be, also where a part of it could."""
-    from math_verify import LatexExtractionConfig, parse
+def _grade(
+    response: str, reference: Any, fields: dict[str, Any], *, is_cheap: bool
+) -> Outcome | None:
+    try:
+        options = read_options(fields)
+    except ValueError as problem:
+        return error("bad_option", problem=str(problem))
+    if isinstance(reference, bool) or not isinstance(reference, str | int | float | Fraction):
+        return error("bad_reference", type=type(reference).__name__, allowed="a text or a number")
+    gold = str(reference)
+    answer = extract(response, require_box=options.require_box, last_number=options.last_number)
+    # Without an answer too, a reference that can't be read is an error, not a wrong answer.
+    parts = answer.parts if isinstance(answer, FinalAnswer) else _NO_PARTS
+    mode = Mode(options, is_cheap)
+    decision = decide(gold, parts, mode)
+    if decision.is_equal and isinstance(answer, FinalAnswer):
+        spellings = (decide(gold, (spelling,), mode) for spelling in answer.spellings)
+        decision = all_of([decision, *spellings])
+    if decision.verdict is Verdict.UNUSABLE:
+        return error("bad_reference", reference=gold[:_MAX_SHOWN_CHARS])
+    if is_cheap and decision.verdict is Verdict.UNDECIDED:
+        return None
+    letter = option_letter(gold)
+    is_box = isinstance(answer, FinalAnswer) and answer.source == "box"
+    if letter and not (is_box and decision.is_equal):
+        if is_cheap:
+            return None
+        chosen = _by_letter(response, answer, letter, decision, options)
+        if chosen:
+            return chosen
+    if isinstance(answer, NoAnswer):
+        return Outcome(status="ok", reason=answer.reason, detail={"candidates": answer.detail})
+    return _outcome(decision, answer.text, answer.source)
 
-    if _TWO_NUMBERS.match(text):  # math-verify would keep the first number
-        return []
-    # The process is the time limit: math-verify's own is a signal, which only a main thread can
-    # take. Formulas only, without fallback: else it takes a number out of what it can't read.
-    return parse(  # type: ignore[no-any-return]
-        f"${text}$",
-        [LatexExtractionConfig()],
-        fallback_mode="no_fallback",
-        extraction_mode="first_match",
-        parsing_timeout=None,
+
+def _by_letter(
+    response: str,
+    answer: FinalAnswer | NoAnswer,
+    letter: str,
+    decision: Decision,
+    options: MathOptions,
+) -> Outcome | None:
+    """Return what the choice of an option changes about the decision; None: nothing.
+
+    A letter that is the answer must be the only one; what is no letter may choose the option.
+    """
+    text = final_part(response) or ""
+    if decision.is_equal:
+        if not names_another(text, letter):
+            return None
+        assert isinstance(answer, FinalAnswer)
+        return _outcome(different("option"), answer.text, answer.source)
+    choice = choose_letter(text, answer, letter, only_box=options.require_box)
+    if choice is None or not choice.is_right:
+        return None
+    return _outcome(equal("option"), choice.extracted, choice.source)
+
+
+def _outcome(decision: Decision, answer: str, source: str) -> Outcome:
+    return Outcome(
+        status="ok",
+        correct=decision.is_equal,
+        value=float(decision.is_equal),
+        reason=decision.reason,
+        detail={"extracted": answer[:_MAX_SHOWN_CHARS], "source": source, "rung": decision.rung},
     )

@@ -6,8 +6,6 @@ A failure of a grader is an `error` outcome, counted and shown; too many of them
 import asyncio
 import logging
 import os
-import statistics
-from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,41 +14,26 @@ import ray
 
 from rewards.config import RewardConfig
 from rewards.killable_pool import KILL_GRACE_S, KillablePool
-from rewards.registry import resolve, self_test_items
+from rewards.record import Graded, GradingRecord
+from rewards.requests import longest_s, with_options
+from rewards.self_test import run_self_tests
 from rewards.types import Outcome, ScoreRequest, error
 
 logger = logging.getLogger(__name__)
 
 _BATCH = 16
-_SLOW_S = 1.0
-_MAX_TRIES = 2
+_MAX_TRIES = 4
 _SLACK_S = 150.0
 """Beyond the graders' own deadlines: starting a worker and importing a reward."""
 _RESPAWN_S = 5.0
 """Allowed per grading for a new process, needed after each kill."""
 
 
-class RewardErrorRate(RuntimeError):
-    """Too many gradings failed: going on would train on a distorted batch."""
-
-
-class SelfTestFailed(RuntimeError):
-    """A reward gives wrong verdicts on its own known items."""
-
-
-def check_reward_names(names: Iterable[str]) -> None:
-    """Raise ValueError for a name that stands for no importable reward."""
-    for name in names:
-        resolve(name)
-
-
 class RewardWorker:
     """Async actor around a pool of grading processes."""
 
     def __init__(self, config: RewardConfig) -> None:
-        self._pool = KillablePool(
-            config.processes_per_worker, config.timeout_s, config.correct_threshold
-        )
+        self._pool = KillablePool.from_config(config)
 
     async def score(self, requests: Sequence[ScoreRequest]) -> tuple[list[Outcome], int]:
         """Grade a batch, in order; also return how many processes were replaced since the last."""
@@ -74,14 +57,6 @@ class _Part:
     answer: Any
 
 
-@dataclass(frozen=True, slots=True)
-class _Graded:
-    """A request and what came of it."""
-
-    request: ScoreRequest
-    outcome: Outcome
-
-
 @dataclass(slots=True)
 class Ticket:
     """What `submit` gives and `collect` takes."""
@@ -96,51 +71,73 @@ class RewardService:
         self._config = config
         self._workers = [self._new_worker() for _ in range(config.num_workers)]
         self._next_worker = 0
-        self._shown: set[tuple[str, str]] = set()
-        """Kinds of failure that were logged; timeouts always are."""
-        self._recent: deque[_Graded] = deque(maxlen=config.error_window)
-        self._since_last: list[_Graded] = []
+        self._record = GradingRecord(config)
+        self._tested: Sequence[str] = ()
+        self._num_since_audit = 0
         self._num_workers_replaced = 0
         self._num_processes_replaced = 0
-        self._num_open = 0
+        self._num_open = self._most_open = 0
+        self._open_s = 0.0
+        """What the open gradings may take at most, one after the other."""
 
     def submit(self, requests: Sequence[ScoreRequest]) -> Ticket:
         """Start grading and return at once."""
+        ticket = self._submit([with_options(each, self._config) for each in requests])
+        self._most_open = max(self._most_open, self._num_open)
+        return ticket
+
+    def _submit(self, requests: Sequence[ScoreRequest]) -> Ticket:
         parts = []
         for first in range(0, len(requests), _BATCH):
             batch = requests[first : first + _BATCH]
             worker = self._next_worker = (self._next_worker + 1) % len(self._workers)
             parts.append(self._send(batch, worker))
         self._num_open += len(requests)
+        self._open_s += self._longest_s(requests)
         return Ticket(parts)
+
+    def is_finished(self, ticket: Ticket) -> bool:
+        """Whether `collect` would answer at once."""
+        answers = [part.answer for part in ticket.parts]
+        ready, _ = ray.wait(answers, num_returns=len(answers), timeout=0) if answers else ([], [])
+        return len(ready) == len(answers)
 
     def collect(self, ticket: Ticket) -> list[Outcome]:
         """Wait for the outcomes, in the order of the requests.
 
-        Raises RewardErrorRate when too many of the last outcomes are errors.
+        Raises RewardErrorRate when too many of the last outcomes are errors, SelfTestFailed when an
+        audit is due and finds a wrong verdict.
         """
-        graded: list[_Graded] = []
+        graded = self._wait(ticket)
+        self._record.add(graded)
+        self._audit_when_due(len(graded))
+        return [each.outcome for each in graded]
+
+    def _wait(self, ticket: Ticket) -> list[Graded]:
+        graded: list[Graded] = []
         for part in ticket.parts:
             outcomes = self._answer(part)
             self._num_open -= len(outcomes)
-            graded += map(_Graded, part.requests, outcomes)
-        self._recent.extend(graded)
-        self._since_last += graded
-        self._log_failures(graded)
-        self._check_error_rate()
-        return [each.outcome for each in graded]
+            self._open_s -= self._longest_s(part.requests)
+            graded += map(Graded, part.requests, outcomes)
+        return graded
 
     def score(self, requests: Sequence[ScoreRequest]) -> list[Outcome]:
         """Grade and wait."""
         return self.collect(self.submit(requests))
+
+    def score_aside(self, requests: Sequence[ScoreRequest]) -> list[Outcome]:
+        """Grade and wait, beside the record: failures neither stop the run nor count in metrics."""
+        ready = [with_options(each, self._config) for each in requests]
+        return [each.outcome for each in self._wait(self._submit(ready))]
 
     def _send(self, batch: Sequence[ScoreRequest], worker: int) -> _Part:
         actor = self._workers[worker]
         return _Part(batch, worker, actor, actor.score.remote(batch))
 
     def _answer(self, part: _Part) -> list[Outcome]:
-        """Wait for one batch; when its worker dies, another grades it once more."""
-        deadline_s = self._deadline_s()
+        """Wait for one batch; when its worker dies, another grades it."""
+        deadline_s = self._deadline_s(part)
         for _ in range(_MAX_TRIES):
             try:
                 outcomes, num_replaced = ray.get(part.answer, timeout=deadline_s)
@@ -148,6 +145,9 @@ class RewardService:
                 logger.error("rewards: a batch was not graded within %.0f s", deadline_s)
                 self._replace(part)
                 return [error("service_timeout", waited_s=deadline_s) for _ in part.requests]
+            except ray.exceptions.RayTaskError as problem:
+                logger.error("rewards: a worker failed on a batch: %s", problem)
+                return [error("worker_failed", problem=str(problem.cause)) for _ in part.requests]
             except ray.exceptions.RayActorError:
                 self._replace(part)
                 part = self._send(part.requests, part.worker)
@@ -156,12 +156,15 @@ class RewardService:
                 return outcomes  # type: ignore[no-any-return]
         return [error("worker_died") for _ in part.requests]
 
-    def _deadline_s(self) -> float:
-        """Return how long the open gradings may take at most."""
-        lanes = len(self._workers) * self._config.processes_per_worker
+    def _longest_s(self, requests: Sequence[ScoreRequest]) -> float:
         # Twice: a process that died by itself gives its request a second try.
-        each_s = 2 * (self._config.timeout_s + KILL_GRACE_S + _RESPAWN_S)
-        return _SLACK_S + each_s * (1 + self._num_open / lanes)
+        own_s = KILL_GRACE_S + _RESPAWN_S
+        return sum(2 * (longest_s(each, self._config) + own_s) for each in requests)
+
+    def _deadline_s(self, part: _Part) -> float:
+        """Return how long a batch may take at most, behind all that is open."""
+        lanes = len(self._workers) * self._config.processes_per_worker
+        return _SLACK_S + self._longest_s(part.requests) + self._open_s / lanes
 
     def _replace(self, part: _Part) -> None:
         """Start a new actor for the part's worker, unless another part did already."""
@@ -175,89 +178,34 @@ class RewardService:
     def _new_worker(self) -> Any:
         return ray.remote(RewardWorker).options(num_cpus=0).remote(self._config)
 
-    def _log_failures(self, graded: Sequence[_Graded]) -> None:
-        """Name every item that was killed, and the first failure of each other kind."""
-        for each in graded:
-            request, outcome = each.request, each.outcome
-            kind = (request.reward, outcome.reason)
-            if outcome.is_valid or kind in self._shown:
-                continue
-            if outcome.reason != "timeout":
-                self._shown.add(kind)
-            logger.warning(
-                "reward %s failed on %s (%s, %.1f s): %s; its sample leaves the group",
-                request.reward,
-                request.item_id or "an item",
-                outcome.reason,
-                outcome.time_s,
-                outcome.detail.get("exception") or dict(outcome.detail),
-            )
-
-    def _check_error_rate(self) -> None:
-        failed = [each for each in self._recent if not each.outcome.is_valid]
-        rate = len(failed) / max(1, len(self._recent))
-        is_enough = len(self._recent) * 4 >= self._config.error_window
-        if not is_enough or rate <= self._config.max_error_rate:
-            return
-        reasons = ", ".join(f"{reason} x{n}" for reason, n in _reasons(failed).most_common(3))
-        last = failed[-1]
-        raise RewardErrorRate(
-            f"{rate:.0%} of the last {len(self._recent)} gradings failed "
-            f"(reward.max_error_rate is {self._config.max_error_rate:.0%}): {reasons}; "
-            f"the last one: {last.request.item_id or 'an item'} by reward {last.request.reward}, "
-            f"{last.outcome.reason}, {dict(last.outcome.detail)}"
-        )
-
     def self_test(self, names: Iterable[str]) -> None:
-        """Grade each reward's known items through the deployed path.
+        """Grade each reward's known items through the workers, now and every
+        `config.audit_every` gradings.
 
-        Raises SelfTestFailed naming item, expected and got.
+        Raises SelfTestFailed.
         """
-        for name in sorted(set(names)):
-            items = self_test_items(name)
-            if not items:
-                logger.warning("reward %s brings no self-test items: not tested", name)
-                continue
-            requests = [
-                ScoreRequest(reward=name, response=response, reference=reference)
-                for response, reference, _ in items
-            ]
-            for (response, reference, expected), outcome in zip(
-                items, self.score(requests), strict=True
-            ):
-                if not outcome.is_valid or outcome.correct != expected:
-                    raise SelfTestFailed(
-                        f"reward {name} fails its self-test: response {response!r}, reference "
-                        f"{reference!r}: expected {'correct' if expected else 'wrong'}, got "
-                        f"{outcome.word} ({outcome.reason}, {dict(outcome.detail)})"
-                    )
-        self._since_last.clear()
-        self._recent.clear()
+        self._tested = sorted(set(names))
+        run_self_tests(self._tested, self._score_known)
+
+    def _score_known(self, requests: Sequence[ScoreRequest]) -> list[Outcome]:
+        # Known items are those of the reward without options.
+        return [each.outcome for each in self._wait(self._submit(requests))]
+
+    def _audit_when_due(self, num_graded: int) -> None:
+        self._num_since_audit += num_graded
+        if self._config.audit_every and self._num_since_audit >= self._config.audit_every:
+            self._num_since_audit = 0
+            run_self_tests(self._tested, self._score_known)
 
     def metrics(self) -> dict[str, float]:
         """Return what happened since the last call."""
-        graded, self._since_last = self._since_last, []
-        failed = [each for each in graded if not each.outcome.is_valid]
-        times = sorted(each.outcome.time_s for each in graded) or [0.0]
-        metrics = {
-            "reward/error_rate": len(failed) / max(1, len(graded)),
-            "reward/timeouts": float(_reasons(failed)["timeout"]),
+        metrics = self._record.metrics() | {
+            "reward/queue_depth_max": float(self._most_open),
             "reward/processes_replaced": float(self._num_processes_replaced),
             "reward/workers_replaced": float(self._num_workers_replaced),
-            "time/reward_p50_s": statistics.median(times),
-            "time/reward_p99_s": times[min(len(times) - 1, int(0.99 * len(times)))],
         }
         self._num_processes_replaced = self._num_workers_replaced = 0
-        if graded:
-            slowest = max(graded, key=lambda each: each.outcome.time_s)
-            logger.log(
-                logging.INFO if slowest.outcome.time_s >= _SLOW_S else logging.DEBUG,
-                "rewards: slowest of %d gradings: %s by reward %s, %.3f s",
-                len(graded),
-                slowest.request.item_id or "an item",
-                slowest.request.reward,
-                slowest.outcome.time_s,
-            )
+        self._most_open = self._num_open
         return metrics
 
     def worker_pids(self) -> list[int]:
@@ -268,7 +216,3 @@ class RewardService:
         """End the workers and their processes."""
         for worker in self._workers:
             ray.kill(worker)
-
-
-def _reasons(graded: Iterable[_Graded]) -> Counter[str]:
-    return Counter(each.outcome.reason for each in graded)

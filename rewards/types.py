@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Status = Literal["ok", "error"]
+ALLOW_WEAK_SANDBOX = "REWARDS_ALLOW_WEAK_SANDBOX"
+"""Environment variable of a grading process: programs may run where they can read files."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -18,7 +20,8 @@ class Outcome:
 
     status: Status
     correct: bool = False
-    value: float = 0.0
+    value: float = None  # type: ignore[assignment]  # resolved below
+    """What it earns; not given: 1 for a right binary verdict, else 0."""
     reason: str = ""
     """Short machine-readable code: why the verdict is what it is (`no_answer`, `timeout`, ...)."""
     detail: Mapping[str, Any] = field(default_factory=dict)
@@ -26,6 +29,12 @@ class Outcome:
     time_s: float = 0.0
     is_graded: bool = False
     """True when the reward returned a number: then p(q) reads `value` instead of `correct`."""
+
+    def __post_init__(self) -> None:
+        """Give a verdict that was made without a value what a bool would earn."""
+        if self.value is None:
+            earns = self.is_valid and self.correct and not self.is_graded
+            object.__setattr__(self, "value", float(earns))
 
     @property
     def is_valid(self) -> bool:

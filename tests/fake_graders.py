@@ -29,6 +29,14 @@ def graded(response: str, reference: object, **_: object) -> float:
     return float(response)
 
 
+def fixed(response: str, reference: object, **_: object) -> float:
+    return float(reference)  # type: ignore[arg-type]
+
+
+def plain(response: str, reference: object) -> bool:
+    return response == reference
+
+
 def noisy(response: str, reference: object, **_: object) -> bool:
     print("stray output must not reach the protocol", flush=True)
     os.write(1, b"\x80\x04 nor this")
@@ -92,6 +100,18 @@ def nan_outcome(response: str, reference: object, **_: object) -> Outcome:
 
 def liar(response: str, reference: object, **_: object) -> bool:
     return True
+
+
+_calls_of_spoilt = []
+
+
+def spoilt(response: str, reference: object, **_: object) -> bool:
+    """Right at first, then it finds everything right."""
+    _calls_of_spoilt.append(response)
+    return response == "right" or len(_calls_of_spoilt) > 5
+
+
+spoilt.self_test = [("right", "x", True), ("wrong", "x", False)]
 
 
 liar.self_test = [("right", "x", True), ("wrong", "x", False)]

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rewards.registry import resolve, self_test_items, to_outcome
-from rewards.service import check_reward_names
+from rewards.registry import check_reference, resolve, self_test_items, to_outcome
 from rewards.types import Outcome
 
 
@@ -24,7 +23,7 @@ def test_built_in_and_dotted_names_resolve():
 )
 def test_a_name_that_stands_for_nothing_says_what_is_known(name, message):
     with pytest.raises(ValueError, match=message):
-        check_reward_names([name])
+        check_reference(name, None, {})
 
 
 def test_self_test_items_come_from_module_or_function():
@@ -41,3 +40,22 @@ def test_bool_is_binary_and_number_is_graded():
     own = Outcome(status="ok", correct=True, value=3.0)
     assert to_outcome(Outcome(status="ok", value=float("nan")), 1.0).reason == "not_finite"
     assert to_outcome(own, 1.0) is own
+
+
+def test_a_binary_outcome_without_a_value_earns_what_its_verdict_does():
+    right = Outcome(status="ok", correct=True)
+    assert to_outcome(right, 1.0).value == 1.0
+    assert Outcome(status="ok", correct=True, value=None).value == 1.0
+    assert Outcome(status="ok").value == 0.0
+    assert Outcome(status="error", correct=True).value == 0.0
+    assert Outcome(status="ok", correct=True, is_graded=True).value == 0.0
+    assert Outcome(status="ok", correct=True, value=0.0).value == 0.0  # what is said stands
+
+
+def test_the_threshold_decides_every_graded_value():
+    half = Outcome(status="ok", correct=False, value=0.5, is_graded=True, reason="judged")
+    assert to_outcome(half, 0.5).correct
+    assert to_outcome(half, 0.5).reason == "judged"
+    assert not to_outcome(half, 0.6).correct
+    failed = Outcome(status="error", value=1.0, is_graded=True)
+    assert to_outcome(failed, 0.5) is failed
