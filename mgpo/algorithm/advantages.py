@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
-from mgpo.algorithm.group_stats import group_accuracy, is_flat, prior_accuracy
+from mgpo.algorithm.group_stats import (
+    group_accuracy,
+    is_flat,
+    is_without_gradient,
+    prior_accuracy,
+)
 from mgpo.algorithm.mgpo_weight import mgpo_weight
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.errors import UserError
@@ -25,7 +30,8 @@ def weigh_groups(groups: Sequence[Group], config: AlgorithmConfig) -> list[Group
 
 
 def _weigh(group: Group, config: AlgorithmConfig) -> Group:
-    """A_i = w ((r_i - mean r) / (std r + floor)), ddof 1; exactly 0 in a flat group.
+    """A_i = w ((r_i - mean r) / (std r + floor)), ddof 1; exactly 0 in a flat group, unless
+    Long2Short has moved its rewards apart.
 
     The weight multiplies the normalised advantage: as a factor on the rewards it would cancel.
     Multiplying last keeps w = 1 equal to GRPO to the bit.
@@ -41,14 +47,17 @@ def _weigh(group: Group, config: AlgorithmConfig) -> Group:
             "(plain GRPO)"
         )
     weight = mgpo_weight(accuracy, config.gamma, config.target_accuracy)
-    flat = is_flat(group.samples)
     rewards = [sample.reward for sample in group.samples]
     mean = fmean(rewards)
-    spread = 0.0 if flat else stdev(rewards) + config.std_floor
+    spread = 0.0 if is_without_gradient(group.samples) else stdev(rewards) + config.std_floor
     samples = tuple(
         replace(sample, advantage=weight * ((sample.reward - mean) / spread) if spread else 0.0)
         for sample in group.samples
     )
     return replace(
-        group, samples=samples, group_accuracy=accuracy, mgpo_weight=weight, is_flat=flat
+        group,
+        samples=samples,
+        group_accuracy=accuracy,
+        mgpo_weight=weight,
+        is_flat=is_flat(group.samples),
     )

@@ -14,6 +14,11 @@ def is_flat(samples: Sequence[Sample]) -> bool:
     return all(sample.value == samples[0].value for sample in samples)
 
 
+def is_without_gradient(samples: Sequence[Sample]) -> bool:
+    """Whether a group trains nothing: it is flat, and Long2Short has not moved it apart."""
+    return is_flat(samples) and not any(sample.length_shift for sample in samples)
+
+
 def group_accuracy(samples: Sequence[Sample]) -> float:
     """Return p(q): the share of correct samples, or the mean value of graded ones.
 
@@ -50,20 +55,19 @@ def prior_accuracy(prompt: Prompt) -> float:
 def group_metrics(groups: Sequence[Group]) -> dict[str, float]:
     """Return what a batch of weighed groups looks like."""
     samples = [sample for group in groups for sample in group.samples]
-    metrics: dict[str, float] = {
-        "reward/groups": len(groups),
-        "reward/error_samples": sum(group.num_errors for group in groups),
-    }
+    metrics: dict[str, float] = {"reward/groups": len(groups)}
     if not samples:
         return metrics
     flat = [group for group in groups if group.is_flat]
-    num_right = sum(group.samples[0].is_correct for group in flat)
+    # Equal values need not mean equal verdicts, in a weighted reward: such a group is neither.
+    num_right = sum(all(sample.is_correct for sample in group.samples) for group in flat)
+    num_wrong = sum(not any(sample.is_correct for sample in group.samples) for group in flat)
     lengths = [len(sample.completion.token_ids) for sample in samples]
     return metrics | {
         "reward/accuracy": fmean(float(sample.is_correct) for sample in samples),
         "reward/mean": fmean(sample.reward for sample in samples),
         "reward/flat_correct_share": num_right / len(groups),
-        "reward/flat_wrong_share": (len(flat) - num_right) / len(groups),
+        "reward/flat_wrong_share": num_wrong / len(groups),
         "reward/mgpo_weight_mean": fmean(group.mgpo_weight or 0.0 for group in groups),
         "reward/advantage_max": max(abs(sample.advantage) for sample in samples),
         "rollout/completion_tokens_mean": fmean(lengths),

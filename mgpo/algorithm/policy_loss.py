@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from mgpo.algorithm.mismatch import bounded_exp, mismatch_weights
+from mgpo.algorithm.mismatch import bounded_exp
 from mgpo.algorithm.reductions import Max, Mean, Reductions
 from mgpo.config.algorithm import AlgorithmConfig
 
@@ -17,8 +17,8 @@ from mgpo.config.algorithm import AlgorithmConfig
 def batch_denominator(num_trained_S: Sequence[int], config: AlgorithmConfig) -> float:
     """Return what the summed gradients of a whole batch are divided by, at least 1.
 
-    sample_mean: the number of samples, those of flat groups included (a sample without a trained
-    token by `masked_samples`); token_mean: the number of trained tokens.
+    sample_mean and constant: the number of samples, those of flat groups included (a sample without
+    a trained token by `masked_samples`); token_mean: the number of trained tokens.
     """
     if config.aggregation == "token_mean":
         count = sum(num_trained_S)
@@ -35,9 +35,12 @@ def token_scales(
     config: AlgorithmConfig,
     dtype: torch.dtype = torch.float32,
 ) -> torch.Tensor:
-    """Return each token's share of its sample: 1/|y_i| for sample_mean, 1 for token_mean."""
+    """Return each token's share of its sample: 1/|y_i| for sample_mean, 1 for token_mean, and
+    1/constant_length for constant."""
     if config.aggregation == "token_mean":
         return torch.ones_like(sample_index_N, dtype=dtype)
+    if config.constant_length is not None:
+        return torch.full_like(sample_index_N, 1 / config.constant_length, dtype=dtype)
     return num_trained_S.to(dtype)[sample_index_N].reciprocal()
 
 
@@ -47,23 +50,29 @@ def clipped_losses(
     advantages_N: torch.Tensor,
     config: AlgorithmConfig,
 ) -> torch.Tensor:
-    """Return -min(rho A, clip(rho, 1 - low, 1 + high) A) of each token, rho = pi / pi_old."""
+    """Return -min(rho A, clip(rho, 1 - low, 1 + high) A) of each token, rho = pi / pi_old.
+
+    With `dual_clip` c, and A < 0, at most -c A (Ye et al. 2020).
+    """
     ratio_N = bounded_exp(logprobs_N - old_logprobs_N)
     clipped_N = ratio_N.clamp(1 - config.clip_low, 1 + config.clip_high)
-    return -torch.minimum(ratio_N * advantages_N, clipped_N * advantages_N)
+    losses_N = -torch.minimum(ratio_N * advantages_N, clipped_N * advantages_N)
+    if config.dual_clip is None:
+        return losses_N
+    bounded_N = torch.minimum(losses_N, -config.dual_clip * advantages_N)
+    return torch.where(advantages_N < 0, bounded_N, losses_N)
 
 
 def policy_loss(
     logprobs_N: torch.Tensor,
     old_logprobs_N: torch.Tensor,
-    rollout_logprobs_N: torch.Tensor,
     advantages_N: torch.Tensor,
+    weights_N: torch.Tensor,
     scales_N: torch.Tensor,
     config: AlgorithmConfig,
 ) -> torch.Tensor:
     """Return the un-normalised loss: sum of scale x mismatch weight x clipped loss over tokens."""
     losses_N = clipped_losses(logprobs_N, old_logprobs_N, advantages_N, config)
-    weights_N = mismatch_weights(old_logprobs_N, rollout_logprobs_N, config)
     return (scales_N * weights_N * losses_N).sum()
 
 

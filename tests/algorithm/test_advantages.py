@@ -203,7 +203,6 @@ def test_metrics_of_one_group_equal_a_hand_computation():
     assert group_metrics([weighed]) == pytest.approx(
         {
             "reward/groups": 1,
-            "reward/error_samples": 3,
             "reward/accuracy": 0.25,
             "reward/mean": 0.25,
             "reward/flat_correct_share": 0,

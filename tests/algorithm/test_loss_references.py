@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from mgpo.algorithm.advantages import weigh_groups
+from mgpo.algorithm.mismatch import mismatch_weights
 from mgpo.algorithm.policy_loss import batch_denominator, policy_loss, token_scales
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.types import Completion, Group, Prompt, Sample
@@ -20,16 +21,18 @@ LOSSES = json.loads((FOLDER / "loss_ref.json").read_text())["loss"]
 COUNTED = {"aggregation": "sample_mean", "masked_samples": "count"}
 SKIPPED = {"aggregation": "sample_mean", "masked_samples": "skip"}
 TOKENS = {"aggregation": "token_mean"}
+CONSTANT = {"aggregation": "constant", "constant_length": 16}
+CONSTANT_SKIPPED = {**CONSTANT, "masked_samples": "skip"}
 SETTINGS = {
     "trl/grpo": COUNTED,
     "trl/bnpo": TOKENS,
     "trl/dapo": TOKENS,
+    "trl/dr_grpo": CONSTANT,
     "verl/seq-mean-token-mean": SKIPPED,
     "verl/token-mean": TOKENS,
+    "verl/seq-mean-token-sum-norm": CONSTANT_SKIPPED,
 }
 """Their mode -> our settings (docs/loss.md)."""
-NOT_COVERED = {"trl/dr_grpo", "verl/seq-mean-token-sum-norm"}
-"""Division by a constant length, which no setting of ours does."""
 
 
 def split_name(name):
@@ -37,19 +40,11 @@ def split_name(name):
     return case, f"{library}/{mode}", set(options)
 
 
-COVERED = [
-    name
-    for name in sorted(LOSSES)
-    if split_name(name)[1] in SETTINGS and "dualclip3" not in split_name(name)[2]
-]
-
-
-def test_every_stored_mode_is_covered_or_listed():
-    modes = {split_name(name)[1] for name in LOSSES}
-    assert modes == SETTINGS.keys() | NOT_COVERED
+def test_every_stored_mode_has_settings():
+    assert {split_name(name)[1] for name in LOSSES} == SETTINGS.keys()
     options = set().union(*(split_name(name)[2] for name in LOSSES))
     assert options == {"tis", "dualclip3"}
-    assert len(COVERED) == 2 * len(SETTINGS) * 2
+    assert len(LOSSES) == 40
 
 
 def loss_and_gradient(name, dtype):
@@ -65,16 +60,18 @@ def loss_and_gradient(name, dtype):
         clip_high=0.28,
         mismatch="token_tis" if "tis" in options else "none",
         mismatch_cap=2.0,
+        dual_clip=3.0 if "dualclip3" in options else None,
         **SETTINGS[mode],
     )
     rows_N, columns_N = trained.nonzero(as_tuple=True)
     num_trained_S = trained.sum(-1).to(torch.int64)
     new = arrays["new"].clone().requires_grad_()
+    old_N = arrays["old"][rows_N, columns_N]
     total = policy_loss(
         new[rows_N, columns_N],
-        arrays["old"][rows_N, columns_N],
-        arrays["rollout"][rows_N, columns_N],
+        old_N,
         arrays["adv_trl"][rows_N],
+        mismatch_weights(old_N, arrays["rollout"][rows_N, columns_N], rows_N, config),
         token_scales(num_trained_S, rows_N, config, dtype),
         config,
     )
@@ -83,7 +80,7 @@ def loss_and_gradient(name, dtype):
     return loss.item(), new.grad.double()
 
 
-@pytest.mark.parametrize("name", COVERED)
+@pytest.mark.parametrize("name", sorted(LOSSES))
 def test_loss_and_gradient_equal_the_stored_ones(name):
     loss, gradient = loss_and_gradient(name, torch.float64)
     # verl adds 1e-8 to the length that it divides a sample's sum by.
@@ -92,7 +89,7 @@ def test_loss_and_gradient_equal_the_stored_ones(name):
     assert gradient.numpy() == pytest.approx(ARRAYS[f"grad/{name}"], rel=0, abs=tolerance)
 
 
-@pytest.mark.parametrize("name", COVERED)
+@pytest.mark.parametrize("name", sorted(LOSSES))
 def test_float32_costs_less_than_a_millionth(name):
     loss, gradient = loss_and_gradient(name, torch.float32)
     assert loss == pytest.approx(LOSSES[name]["f64"], rel=0, abs=1e-6)
