@@ -13,6 +13,15 @@ class DataError(UserError):
     """A data file is wrong; the message names file, line (or row) and field."""
 
 
+class StageFailed(Exception):
+    """A stage of a pipeline ended badly and has said why."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+        """What the stage ended with, at least 1."""
+
+
 class Interrupted(KeyboardInterrupt):
     """The run was asked to stop: its state is saved, exit code 130.
 

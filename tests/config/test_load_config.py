@@ -8,10 +8,11 @@ import pytest
 
 from mgpo.config.errors import ConfigError
 from mgpo.config.load import config_to_yaml, load_config
-from mgpo.config.stages import RlConfig, SftConfig
+from mgpo.config.stages import STAGES
+from mgpo.config.training import RlConfig, SftConfig
 
 ROOT = Path(__file__).parents[2]
-EXPERIMENTS = sorted((ROOT / "experiments").rglob("*.yaml"))
+EXPERIMENTS = sorted((ROOT / "experiments").glob("*/*.yaml"))
 MINIMAL = "steps: 3\nrun: {name: x}\nmodel: {path: m}\ndata: {train: t.jsonl}\n"
 
 
@@ -78,16 +79,31 @@ def test_unknown_key_of_a_file_names_the_file(experiment: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "fragment"),
     [
-        ("rollout.group_size=abc", "rollout.group_size: Value 'abc' of type 'str'"),
-        ("rollout.group_size=8.5", "rollout.group_size: Value '8.5' of type 'float'"),
-        ("algorithm.mismatch=tis", "expected one of ['token_tis', 'none']"),
+        (
+            "algorithm.mismatch=tis",
+            "algorithm.mismatch must be one of token_tis, icepop, geo_mask, none",
+        ),
+        ("rollout.group_size=abc", "rollout.group_size must be a whole number, got 'abc'"),
+        ("rollout.group_size=8.5", "rollout.group_size must be a whole number, got 8.5"),
+        ("rollout.group_size=null", "rollout.group_size must be a whole number, got None"),
+        ("learner.lr=abc", "learner.lr must be a number, got 'abc'"),
+        ("rollout.deterministic=maybe", "rollout.deterministic must be true or false, got 'maybe'"),
+        ("rollout.max_model_len=x", "rollout.max_model_len must be a whole number or null, got"),
+        ("rollout.engine=5", "rollout.engine must be one of auto, vllm, hf, got 5"),
+        ("run.name=[1]", "run.name must be text, got [1]"),
+        ("data.columns=[1]", "data.columns must be a mapping of names to values that are each"),
+        ("data.columns={a: {b: c}}", "each text, got {'a': {'b': 'c'}}"),
+        ("data.columns={1: x}", "data.columns must have names as keys, got 1"),
+        ("reward.timeouts_s={code: x}", "reward.timeouts_s.code must be a number, got 'x'"),
+        ("reward.options={a: 3}", "each a mapping of names to values, got {'a': 3}"),
+        ("steps=${run.name}", "steps must be a whole number, got '${run.name}'"),
         ("rollout=3", "rollout is a section with keys of its own, got 3"),
         ("rollout.group_size", "an override is written key=value"),
         ("=3", "an override is written key=value"),
         ("data.train=[a", "the value is not valid YAML"),
         ("run.name=${nowhere}", "run.name: Interpolation key 'nowhere' not found"),
         ("data.reference_after=####", "put it in quotes"),
-        ("stage=ppo", "stage must be one of rl, sft, got 'ppo'"),
+        ("stage=ppo", f"stage must be one of {', '.join(STAGES)}, got 'ppo'"),
     ],
 )
 def test_bad_override_is_named(experiment: Path, override: str, fragment: str) -> None:
@@ -106,6 +122,11 @@ def test_bad_override_is_named(experiment: Path, override: str, fragment: str) -
         ),
         ("learner.lr=.nan", "learner.lr must be above 0, got nan"),
         ("steps=0", "steps must be at least 1, got 0"),
+        (
+            "overlong.buffer_tokens=2000",
+            "overlong.buffer_tokens must be at most rollout.max_completion_tokens (1024), got 2000",
+        ),
+        ("data.max_refill_prompts=-1", "data.max_refill_prompts must be at least 0, got -1"),
     ],
 )
 def test_impossible_value_names_key_and_range(
@@ -138,6 +159,14 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
     assert _message(tmp_path / "no.yaml") == f"{tmp_path / 'no.yaml'}: no such experiment file"
 
 
+@pytest.mark.parametrize("override", ["data.domain_weights={math: 1}", "data.max_refill_prompts=4"])
+def test_what_only_rl_reads_is_refused_in_a_supervised_stage(
+    experiment: Path, override: str
+) -> None:
+    with pytest.raises(ConfigError, match="are for `mgpo rl`"):
+        load_config(experiment, [override], "sft")
+
+
 def test_command_and_stage_must_agree(experiment: Path) -> None:
     experiment.write_text(MINIMAL + "stage: rl\n")
     with pytest.raises(ConfigError, match="says stage rl; run it with `mgpo rl`"):
@@ -147,7 +176,7 @@ def test_command_and_stage_must_agree(experiment: Path) -> None:
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_shipped_experiment_loads(path: Path) -> None:
     config = load_config(path, [], None)
-    assert config.steps >= 1
+    assert isinstance(config, STAGES[config.stage])
 
 
 def test_loading_configs_imports_nothing_heavy() -> None:
