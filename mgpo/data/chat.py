@@ -66,6 +66,10 @@ class ChatEncoder:
             prompt_len=len(prompt_ids),
         )
 
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens a response has, without the end of the turn."""
+        return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
     def decode_with_special_tokens(self, token_ids: Sequence[int]) -> str:
         """Return the text as the model sees it."""
         return str(self._tokenizer.decode(list(token_ids), clean_up_tokenization_spaces=False))

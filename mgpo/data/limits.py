@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mgpo.config.errors import ConfigError, DataError
-from mgpo.config.rollout import RolloutConfig
-from mgpo.config.stages import StageConfig
+from mgpo.config.rollout import EngineConfig
+from mgpo.config.training import TrainingConfig
 from mgpo.data.model_files import ModelFacts
 
 Length = tuple[int, str]
@@ -25,7 +25,7 @@ class TokenLimits:
     budget: int
 
 
-def token_limits(config: StageConfig, model: ModelFacts) -> TokenLimits:
+def token_limits(config: TrainingConfig, model: ModelFacts) -> TokenLimits:
     """Return the limits of a stage. Raises ConfigError where two of them cannot both hold."""
     context, context_from = _context(config.rollout, model)
     return TokenLimits(
@@ -79,7 +79,7 @@ def check_examples(lengths: Sequence[Length], limits: TokenLimits) -> None:
         )
 
 
-def _context(rollout: RolloutConfig, model: ModelFacts) -> tuple[int | None, str]:
+def _context(rollout: EngineConfig, model: ModelFacts) -> tuple[int | None, str]:
     own, engine = model.context_tokens, rollout.max_model_len
     if engine is None:
         return own, f"the model's context of {own} tokens (max_position_embeddings)"

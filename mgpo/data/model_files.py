@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mgpo.config.errors import ConfigError
+from mgpo.config.model import RopeConfig
 
 _LOGIT_CHANGES = ("final_logit_softcapping", "logit_scale", "logits_scaling")
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
@@ -66,8 +67,14 @@ def _refuse_unsupported(path: str, fields: Mapping[str, Any]) -> None:
         )
 
 
-def read_model_facts(path: str, *, local_files_only: bool = False) -> ModelFacts:
-    """Read the model's config. Raises ConfigError if it cannot be found or understood."""
+def load_model_config(
+    path: str, rope: RopeConfig | None = None, *, local_files_only: bool = False
+) -> Any:
+    """Return the model's transformers config with the rotary embedding that is asked for.
+
+    Everybody who loads the model does it with this config. Raises ConfigError if there is none, or
+    if its rotary embedding is scaled already, in another way.
+    """
     from transformers import AutoConfig
 
     try:
@@ -75,6 +82,40 @@ def read_model_facts(path: str, *, local_files_only: bool = False) -> ModelFacts
     except (OSError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise ConfigError(f"model.path {path}: no usable config.json: {reason}") from error
+    if rope is not None and rope.factor is not None:
+        _scale_rope(path, config, rope)
+    return config
+
+
+def _scale_rope(path: str, config: Any, rope: RopeConfig) -> None:
+    own = dict(getattr(config, "rope_parameters", None) or {})
+    asked = {
+        "rope_type": "yarn",
+        "factor": rope.factor,
+        "original_max_position_embeddings": rope.original_context,
+    }
+    if own.get("rope_type", "default") != "default":
+        if any(own.get(key) != value for key, value in asked.items()):
+            raise ConfigError(
+                f"model.path {path}: its rotary embedding is scaled already ({own}); leave "
+                "model.rope.factor out to keep it so"
+            )
+        return
+    if config.max_position_embeddings != rope.original_context:
+        raise ConfigError(
+            f"model.path {path}: was made for {config.max_position_embeddings} tokens "
+            f"(max_position_embeddings), but model.rope.original_context is "
+            f"{rope.original_context}; set it to the former"
+        )
+    config.rope_parameters = own | asked
+    config.max_position_embeddings = rope.context
+
+
+def read_model_facts(
+    path: str, rope: RopeConfig | None = None, *, local_files_only: bool = False
+) -> ModelFacts:
+    """Read the model's config. Raises ConfigError if it cannot be found or understood."""
+    config = load_model_config(path, rope, local_files_only=local_files_only)
     text = config.get_text_config().to_dict()
     _refuse_unsupported(path, text)
     return ModelFacts(

@@ -69,6 +69,20 @@ def test_response_ends_with_one_end_of_turn_and_nothing_after(encoder: ChatEncod
     assert [token_id in encoder.stop_token_ids for token_id in response].count(True) == 1
 
 
+def test_earlier_turns_are_context_and_only_the_response_is_learnt(encoder: ChatEncoder) -> None:
+    talk = (
+        *ASK,
+        {"role": "assistant", "content": "4"},
+        {"role": "user", "content": "Times 3?"},
+    )
+    row = SftRow(id="a", messages=talk, response="12", where="rows.jsonl, line 3")
+    example = encoder.encode_sft(row)
+    learnt = encoder.decode_with_special_tokens(example.token_ids[example.prompt_len :])
+    context = encoder.decode_with_special_tokens(example.token_ids[: example.prompt_len])
+    assert learnt == "12<|im_end|>"
+    assert "<|im_start|>assistant\n4<|im_end|>\n<|im_start|>user\nTimes 3?" in context
+
+
 def test_response_that_ends_its_own_turn_is_refused(encoder: ChatEncoder) -> None:
     with pytest.raises(DataError, match=r"line 3, field response: contains <\|im_end\|>"):
         encoder.encode_sft(_worked("It is 4.<|im_end|>"))

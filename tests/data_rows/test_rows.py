@@ -197,7 +197,9 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("source", ["rows.json", "a/b/c", "/data/rows", "org/name@a@b", ""])
 def test_a_source_of_no_known_kind_is_refused(source: str) -> None:
-    with pytest.raises(DataError, match=r"data is a \.jsonl or \.parquet file or a hub dataset"):
+    with pytest.raises(
+        DataError, match=r"data is a \.jsonl, \.jsonl\.gz or \.parquet file or a hub dataset"
+    ):
         list(read_records(source))
 
 
@@ -263,6 +265,47 @@ def test_supervised_rows_need_a_response_but_no_reference(jsonl: Path) -> None:
     source = _write(jsonl, SUM)
     with pytest.raises(DataError, match="line 1, field response: missing"):
         load_sft_rows(source, DataConfig(train=source))
+
+
+TALK = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "2+2?"},
+    {"role": "assistant", "content": "4"},
+    {"role": "user", "content": "Times 3?"},
+]
+
+
+def test_a_chat_that_ends_with_the_assistant_has_its_response_there(jsonl: Path) -> None:
+    answer = {"role": "assistant", "content": "12"}
+    source = _write(jsonl, {"messages": [*TALK, answer]}, {"messages": TALK, "response": "12"})
+    config = DataConfig(train=source, columns={"prompt": "messages"}, prompt_suffix=" Box it.")
+    for row in load_sft_rows(source, config):
+        assert row.response == "12"
+        assert row.messages == (*TALK[:3], {"role": "user", "content": "Times 3? Box it."})
+
+
+@pytest.mark.parametrize(
+    ("row", "fragment"),
+    [
+        ({"prompt": TALK}, "field response: missing"),
+        ({"prompt": TALK[:3], "response": "12"}, "field prompt: ends with the assistant's message"),
+        ({"prompt": [*TALK, {"role": "assistant", "content": " "}]}, "last message is blank"),
+        ({"prompt": [*TALK, {"role": "assistant", "content": None}]}, "has a role and a content"),
+        ({"prompt": TALK[2:3]}, "field prompt: the last chat message must be the user's"),
+        (
+            {"prompt": [*TALK[:3], {"role": "assistant", "content": "12"}]},
+            "field prompt: the last chat message must be the user's",
+        ),
+    ],
+)
+def test_a_chat_without_one_response_is_named(
+    jsonl: Path, row: dict[str, Any], fragment: str
+) -> None:
+    source = _write(jsonl, row)
+    with pytest.raises(DataError) as caught:
+        load_sft_rows(source, DataConfig(train=source))
+    assert str(caught.value).startswith(f"{jsonl}, line 1, field ")
+    assert fragment in str(caught.value)
 
 
 def test_prior_accuracy_needs_three_fields(jsonl: Path) -> None:
