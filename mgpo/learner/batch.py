@@ -32,6 +32,12 @@ class PackedBatch:
     old_logprobs_N: torch.Tensor | None
     advantages_N: torch.Tensor
     num_trained_S: torch.Tensor
+    ref_logprobs_N: torch.Tensor | None = None
+    """Of the frozen reference, which `with_reference` adds on the ranks that hold one."""
+
+    def with_reference(self, ref_logprobs_N: torch.Tensor) -> "PackedBatch":
+        """Return the batch with the reference's log-probabilities of the trained tokens."""
+        return replace(self, ref_logprobs_N=ref_logprobs_N)
 
     def to(self, device: torch.device) -> "PackedBatch":
         """Move every tensor to a device."""

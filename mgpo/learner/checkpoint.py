@@ -20,7 +20,8 @@ from mgpo.tracking.files import write_atomically
 logger = logging.getLogger(__name__)
 
 _PREFIX = "step_"
-_UNFINISHED = ".writing_"
+UNFINISHED = ".writing_"
+"""Begins the name of a folder that is not whole yet."""
 _STATE = "state.json"
 
 
@@ -33,6 +34,8 @@ class TrainState:
     num_updates: int = 0
     """Optimizer updates made, from which the learning rate follows."""
     policy_version: int = 0
+    rows_taken: int | None = None
+    """Rows of the order of training that were taken, in a supervised stage."""
     stop_accuracy: float | None = None
     """The held-out accuracy that met a stopping rule at this step."""
     owes_evaluation: bool = False
@@ -54,7 +57,7 @@ class CheckpointStore:
         self._directory = directory
         self._config = config
         directory.mkdir(parents=True, exist_ok=True)
-        for leftover in directory.glob(f"{_UNFINISHED}*"):
+        for leftover in directory.glob(f"{UNFINISHED}*"):
             logger.warning("removing %s: its save was interrupted", leftover)
             shutil.rmtree(leftover)
 
@@ -83,7 +86,7 @@ class CheckpointStore:
         publish_folder(target, write)
         for old in self._published()[: -self._config.keep_last]:
             # Out of sight first: half a checkpoint must not look like one.
-            shutil.rmtree(old.rename(old.with_name(f"{_UNFINISHED}{old.name}")))
+            shutil.rmtree(old.rename(old.with_name(f"{UNFINISHED}{old.name}")))
 
     def amend(self, state: TrainState) -> None:
         """Put a state in the place of the one saved at the same step, if one was."""
@@ -126,7 +129,7 @@ class CheckpointStore:
 
 def publish_folder(target: Path, write: Callable[[Path], None]) -> None:
     """Write a folder aside, flush it to disk, and give it its name: it is whole or not there."""
-    writing = target.with_name(f"{_UNFINISHED}{target.name}")
+    writing = target.with_name(f"{UNFINISHED}{target.name}")
     if writing.exists():
         shutil.rmtree(writing)
     writing.mkdir(parents=True)

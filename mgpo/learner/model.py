@@ -8,9 +8,11 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoModelForCausalLM, PreTrainedModel
 from transformers.utils import is_flash_attn_2_available
 
+from mgpo.config.model import RopeConfig
+from mgpo.data.model_files import load_model_config
 from mgpo.learner.attention import PACKED_SDPA
 from mgpo.learner.batch import PackedBatch
 from mgpo.learner.head import token_logprobs
@@ -73,15 +75,19 @@ class PolicyModel(nn.Module):
 
 
 def load_causal_lm(
-    path: str | Path, device: torch.device, compute_dtype: torch.dtype
+    path: str | Path,
+    device: torch.device,
+    compute_dtype: torch.dtype,
+    weights_dtype: torch.dtype = torch.float32,
+    rope: RopeConfig | None = None,
 ) -> PreTrainedModel:
-    """Load fp32 master weights with packed attention and without dropout."""
-    config = AutoConfig.from_pretrained(path)
+    """Load weights, fp32 masters by default, with packed attention and without dropout."""
+    config = load_model_config(str(path), rope)
     attention = _attention_for(device, compute_dtype)
     if "attention_dropout" in config.to_dict():
         config.attention_dropout = 0.0
     model = AutoModelForCausalLM.from_pretrained(
-        path, config=config, dtype=torch.float32, attn_implementation=attention
+        path, config=config, dtype=weights_dtype, attn_implementation=attention
     )
     for module in model.modules():
         if isinstance(module, nn.Dropout):

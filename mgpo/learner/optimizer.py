@@ -3,11 +3,15 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch.distributed.tensor import DTensor
 
 from mgpo.config.learner import LearnerConfig
+
+_BLOCK = 2**18
+"""Elements of a weight that are read at once for a norm."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +42,7 @@ class Optimizer:
             lr=config.lr,
             betas=(config.beta1, config.beta2),
             weight_decay=config.weight_decay,
-            foreach=True,
+            fused=True,
         )
 
     def apply_config(self) -> None:
@@ -80,23 +84,34 @@ class Optimizer:
     def _update_to_weight_ratio(self, lr: float) -> float:
         """Norm of Adam's last step over the norm of the weights, from its moments: no copy is
         kept."""
-        update_sq = weight_sq = 0.0
+        sums = torch.zeros(2, dtype=torch.float64, device=_local(self._parameters[0]).device)
         for parameter in self._parameters:
-            state = self.adamw.state.get(parameter)
-            if not state:
-                continue
-            step = float(state["step"])
-            mean, mean_sq = _local(state["exp_avg"]), _local(state["exp_avg_sq"])
-            scale = (mean_sq / (1 - self._config.beta2**step)).sqrt_().add_(1e-8)
-            direction = mean / scale / (1 - self._config.beta1**step)
-            update_sq += float(direction.square().sum()) * lr**2
-            weight_sq += float(_local(parameter).square().sum())
-        sums = torch.tensor([update_sq, weight_sq], dtype=torch.float64)
+            if state := self.adamw.state.get(parameter):
+                sums += self._squares_of(parameter, state)
         if torch.distributed.is_initialized():
-            device = _local(self._parameters[0]).device
-            sums = sums.to(device)
             torch.distributed.all_reduce(sums)
-        return math.sqrt(float(sums[0]) / max(float(sums[1]), 1e-30))
+        update_sq, weight_sq = sums.tolist()
+        return lr * math.sqrt(update_sq / max(weight_sq, 1e-30))
+
+    def _squares_of(self, parameter: torch.Tensor, state: dict[str, Any]) -> torch.Tensor:
+        """Return the summed squares (2) of one weight's direction and of the weight itself.
+
+        Block by block, which a CPU's cache holds: read from memory once instead of ten times.
+        """
+        step = state["step"]
+        mean_correction = 1 - self._config.beta1**step
+        square_correction = 1 - self._config.beta2**step
+        sums = torch.zeros(2, dtype=torch.float64, device=_local(parameter).device)
+        blocks = (
+            _local(tensor).flatten().split(_BLOCK)
+            for tensor in (state["exp_avg"], state["exp_avg_sq"], parameter)
+        )
+        for mean, mean_sq, weight in zip(*blocks, strict=True):
+            scale = (mean_sq / square_correction).sqrt_().add_(1e-8)
+            direction = (mean / mean_correction).div_(scale)
+            sums[0] += torch.dot(direction, direction)
+            sums[1] += torch.dot(weight, weight)
+        return sums
 
 
 def _local(tensor: torch.Tensor) -> torch.Tensor:

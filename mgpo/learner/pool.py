@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import ray
 
+from mgpo.algorithm.learning_potential import learning_potential
 from mgpo.algorithm.policy_loss import batch_denominator
 from mgpo.algorithm.reductions import Mean, Reductions, Sum, merge_all
 from mgpo.cluster import ActorOptions
@@ -76,22 +77,27 @@ class LearnerPool:
         if num_updates > 1 and objective == "policy":
             batch = self._with_old_logprobs(batch)
         parts, reports = [], []
+        num_empty = 0
         for index in range(num_updates):
             rows = [row for group in batch[index::num_updates] for row in group]
+            if not rows:  # Adam would move the weights by its momentum alone
+                logger.warning("an update has no samples: skipped")
+                num_empty += 1
+                continue
             lr = learning_rate(self._config, first_update + index, self._total_updates)
             report, reductions = self._update_once(rows, objective, lr)
             reports.append(report)
             parts.append(reductions)
-        num_tokens = sum(len(row.token_ids) for group in batch for row in group)
-        ran = [report for report in reports if not report.is_skipped] or reports
+        taken = [row for group in batch for row in group]
+        num_tokens = sum(len(row.token_ids) for row in taken)
         return {
             **{key: reduction.value for key, reduction in merge_all(parts).items()},
-            "learner/grad_norm": sum(report.grad_norm for report in ran) / len(ran),
-            "learner/update_to_weight_ratio": max(r.update_to_weight_ratio for r in reports),
-            "learner/lr": reports[-1].lr,
-            "learner/skipped_updates": sum(report.is_skipped for report in reports),
+            **_metrics_of_updates(reports),
+            "learner/skipped_updates": num_empty + sum(report.is_skipped for report in reports),
             "learner/rss_mib": max(self._all("rss_mib")),
+            "learner/samples": len(taken),
             "learner/tokens": num_tokens,
+            "learner/trained_tokens": sum(row.num_trained_tokens for row in taken),
             "learner/tokens_per_s": num_tokens / (time.monotonic() - started),
         }
 
@@ -129,6 +135,11 @@ class LearnerPool:
             for indices, parts in zip(microbatches, values, strict=True):
                 by_row.update(zip(indices, parts, strict=True))
         return [by_row[index] for index in range(len(rows))]
+
+    def learning_potentials(self, rows: Sequence[TrainingRow]) -> list[float]:
+        """Return S_LP of each row's trained tokens (`algorithm.learning_potential`), in the rows'
+        order; trains nothing."""
+        return [learning_potential(logprobs) for logprobs in self.logprobs(rows)]
 
     def completion_logprobs(
         self, pairs: Iterable[tuple[tuple[int, ...], tuple[int, ...]]]
@@ -193,3 +204,14 @@ class LearnerPool:
                 f"learner: a rank died while the driver waited for {what}; "
                 "start the same command again to resume from the newest checkpoint"
             ) from error
+
+
+def _metrics_of_updates(reports: "Sequence[UpdateReport]") -> dict[str, float]:
+    if not reports:
+        return {}
+    ran = [report for report in reports if not report.is_skipped] or reports
+    return {
+        "learner/grad_norm": sum(report.grad_norm for report in ran) / len(ran),
+        "learner/update_to_weight_ratio": max(r.update_to_weight_ratio for r in reports),
+        "learner/lr": reports[-1].lr,
+    }

@@ -1,10 +1,11 @@
 """What a learner rank is told at its start; imports nothing heavy, so that the driver can build
 it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mgpo.config.algorithm import AlgorithmConfig
 from mgpo.config.learner import LearnerConfig
+from mgpo.config.model import RopeConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,3 +27,5 @@ class LearnerSetup:
     """Give unused GPU memory back after each call."""
     num_threads: int
     """Threads of one rank on a CPU."""
+    rope: RopeConfig = field(default_factory=RopeConfig)
+    """Of the model, as it is read and written."""

@@ -18,11 +18,13 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule
 
 from mgpo.algorithm.reductions import Reductions, merge_all
+from mgpo.data.model_files import load_model_config
 from mgpo.learner.batch import pack_rows
 from mgpo.learner.head import chunk_tokens_from_budget
 from mgpo.learner.model import PolicyModel, load_causal_lm, shard
 from mgpo.learner.objectives import OBJECTIVES
 from mgpo.learner.optimizer import Optimizer, UpdateReport
+from mgpo.learner.reference import ReferenceModel
 from mgpo.learner.rows import TrainingRow
 from mgpo.learner.setup import LearnerSetup
 from mgpo.tracking.code_version import CodeVersion, code_version
@@ -68,15 +70,21 @@ class LearnerWorker:
             world_size=num_ranks,
             timeout=timedelta(seconds=setup.learner.timeout_s),
         )
-        causal_lm = load_causal_lm(setup.model_source, self._device, self._dtype)
+        causal_lm = load_causal_lm(setup.model_source, self._device, self._dtype, rope=setup.rope)
         chunk = setup.learner.head_chunk_tokens or chunk_tokens_from_budget(
             setup.vocab_size, setup.learner.head_chunk_mib
         )
+        mesh = init_device_mesh(self._device.type, (num_ranks,))
         self._model = shard(
             PolicyModel(causal_lm, setup.vocab_size, chunk),
-            init_device_mesh(self._device.type, (num_ranks,)),
+            mesh,
             self._dtype,
             activation_checkpointing=setup.learner.activation_checkpointing,
+        )
+        self._reference = (
+            ReferenceModel(setup, mesh, self._device, self._dtype, chunk)
+            if setup.algorithm.kl_coef
+            else None
         )
         self._optimizer = Optimizer(self._model.parameters(), setup.learner)
         self._is_first = rank == 0
@@ -104,6 +112,8 @@ class LearnerWorker:
         parts: list[Reductions] = []
         for rows in microbatches:
             batch = pack_rows(rows).to(self._device)
+            if self._reference is not None:
+                batch = batch.with_reference(self._reference.logprobs(batch))
             logprobs_N, entropy_N = self._model(batch, self._setup.temperature)
             loss, metrics = loss_of(
                 batch, logprobs_N, entropy_N, self._setup.algorithm, denominator
@@ -178,14 +188,13 @@ class LearnerWorker:
         }
         if self._is_first:
             from transformers import (
-                AutoConfig,
                 AutoModelForCausalLM,
                 AutoTokenizer,
                 GenerationConfig,
             )
 
             source = self._setup.model_source
-            config = AutoConfig.from_pretrained(source)
+            config = load_model_config(source, self._setup.rope)
             config.dtype = self._dtype
             with torch.device("meta"):
                 skeleton = AutoModelForCausalLM.from_config(config, dtype=self._dtype)

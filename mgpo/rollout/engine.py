@@ -1,10 +1,11 @@
 """What a generation engine must be able to do; the worker and the pool know no more than this."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from mgpo.config.rollout import RolloutConfig
+from mgpo.config.model import RopeConfig
+from mgpo.config.rollout import EngineConfig
 from mgpo.types import Completion
 from mgpo.weight_sync.types import LoadReport, WeightManifest
 
@@ -16,8 +17,9 @@ class EngineSetup:
     model_path: str
     dtype: str
     """The compute type, e.g. bfloat16."""
+    rope: RopeConfig = field(default_factory=RopeConfig)
     device: Literal["cpu", "cuda"]
-    config: RolloutConfig
+    config: EngineConfig
     vocab_size: int
     """Of the tokenizer; ids beyond are never sampled."""
     stop_token_ids: Collection[int]

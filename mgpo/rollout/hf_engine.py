@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 
+from mgpo.data.model_files import load_model_config
 from mgpo.rollout.completions import check_fits, decode_texts
 from mgpo.rollout.decoding import DecodedRow, Decoder, split_into_batches
 from mgpo.rollout.engine import EngineLimits, EngineSetup, GenerationRequest
@@ -42,14 +43,15 @@ class HfEngine:
 
     def _load(self) -> None:
         self._tokenizer = AutoTokenizer.from_pretrained(self._setup.model_path)
+        config = load_model_config(self._setup.model_path, self._setup.rope)
         model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
             self._setup.model_path,
+            config=config,
             dtype=getattr(torch, self._setup.dtype),
             attn_implementation=ENGINE_SDPA,
         )
         self._model = torch.nn.Module.to(model, self._device).eval()
-        native = AutoConfig.from_pretrained(self._setup.model_path).max_position_embeddings
-        self._max_model_len = self._setup.config.max_model_len or native
+        self._max_model_len = self._setup.config.max_model_len or config.max_position_embeddings
         self._decoder = Decoder(
             self._model,
             vocab_size=self._setup.vocab_size,

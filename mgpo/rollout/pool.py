@@ -17,7 +17,7 @@ from typing import Any
 import ray
 
 from mgpo.cluster import ActorOptions
-from mgpo.config.rollout import RolloutConfig
+from mgpo.config.rollout import EngineConfig
 from mgpo.rollout.engine import EngineLimits, EngineSetup, GenerationRequest
 from mgpo.rollout.metrics import RolloutCounters
 from mgpo.tracking.code_version import refuse_other_code
@@ -62,7 +62,7 @@ class RolloutPool:
 
     def __init__(
         self,
-        config: RolloutConfig,
+        config: EngineConfig,
         engine_path: str,
         engine_setup: EngineSetup,
         *,
@@ -88,6 +88,13 @@ class RolloutPool:
         Raises UserError if one runs other code than the driver.
         """
         self._await_start(self._workers, self._loading)
+
+    def dispatch_size(self, group_size: int) -> int:
+        """Return how many consecutive requests of that group size travel together.
+
+        What a deterministic engine samples may depend on what shares a dispatch.
+        """
+        return self._limits(group_size).requests_per_dispatch
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[Finished]:
         """Yield (index into `requests`, completions) as groups finish, in any order.

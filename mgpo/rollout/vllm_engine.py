@@ -10,6 +10,7 @@ from ctypes.util import find_library
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mgpo.data.model_files import load_model_config
 from mgpo.rollout.completions import check_fits, decode_texts
 from mgpo.rollout.engine import EngineLimits, EngineSetup, GenerationRequest
 from mgpo.rollout.reaper import Reaper
@@ -69,6 +70,7 @@ class VllmEngine:
         return {
             "model": self._setup.model_path,
             "dtype": self._setup.dtype,
+            "hf_overrides": self._overrides(),
             "max_model_len": config.max_model_len,
             "max_num_seqs": config.max_batch_samples,
             "tensor_parallel_size": config.tensor_parallel_size,
@@ -91,6 +93,14 @@ class VllmEngine:
             "worker_extension_cls": "mgpo.rollout.vllm_worker.WorkerExtension",
             **memory,
         }
+
+    def _overrides(self) -> dict[str, Any]:
+        """Return what of config.json is to be read in another way."""
+        if self._setup.rope.factor is None:
+            return {}
+        scaled = load_model_config(self._setup.model_path, self._setup.rope)
+        names = ("rope_parameters", "max_position_embeddings")
+        return {name: getattr(scaled, name) for name in names}
 
     def _weight_transfer(self) -> Any:
         if self._setup.device == "cpu":

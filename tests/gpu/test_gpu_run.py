@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from command_runs import make_experiment, run_rl
+from command_runs import make_experiment, run_command
 
 pytestmark = [
     pytest.mark.gpu,
@@ -15,7 +15,7 @@ pytestmark = [
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_three_steps_run_and_engine_and_learner_agree(tmp_path, dtype):
     experiment = make_experiment(tmp_path, steps=3, dtype=dtype)
-    done = run_rl(experiment, "gpu", "run.device=cuda")
+    done = run_command(experiment, "gpu", "run.device=cuda")
     assert done.returncode == 0, done.stderr[-3000:]
     lines = (tmp_path / "gpu" / "metrics.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]

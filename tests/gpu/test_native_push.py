@@ -7,7 +7,7 @@ import json
 
 import pytest
 import torch
-from command_runs import make_experiment, run_rl
+from command_runs import make_experiment, run_command
 
 pytest.importorskip("vllm", reason="vllm is not installed")
 pytestmark = [
@@ -24,7 +24,7 @@ SETTINGS = (
 
 def run_three_steps(folder, name, *overrides, dtype="bfloat16"):
     experiment = make_experiment(folder, steps=3, dtype=dtype, head_dim=64)
-    done = run_rl(experiment, name, *SETTINGS, *overrides)
+    done = run_command(experiment, name, *SETTINGS, *overrides)
     assert done.returncode == 0, done.stderr[-3000:]
     lines = (folder / name / "metrics.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]

@@ -27,6 +27,17 @@ def test_the_rate_warms_up_linearly_then_follows_its_schedule():
     assert [learning_rate(linear, u, 5) for u in range(5)] == [1.0, 0.75, 0.5, 0.25, 0.0]
 
 
+def test_the_recipe_warms_up_over_a_share_and_ends_at_its_floor():
+    """5 % of 200 updates, from 5e-5 down to 8e-8, which the last update has exactly."""
+    config = LearnerConfig(lr=5e-5, min_lr=8e-8, warmup_share=0.05, schedule="cosine")
+    rates = [learning_rate(config, update, total_updates=200) for update in range(200)]
+    assert rates[0] == pytest.approx(5e-6)
+    assert rates[9] == rates[10] == max(rates) == 5e-5
+    assert rates[-1] == min(rates) == 8e-8
+    middle = 8e-8 + (5e-5 - 8e-8) * 0.5 * (1 + math.cos(math.pi * 89 / 189))
+    assert rates[99] == pytest.approx(middle)
+
+
 def test_gradients_are_divided_before_they_are_clipped():
     parameter, optimizer = make(grad_clip=1.0)
     parameter.grad = torch.tensor([3.0, 4.0])
