@@ -1,12 +1,15 @@
-"""The sizes of batches that follow from a configuration and its data."""
+"""The sizes of a reinforcement-learning stage's batches that follow from its configuration and its
+data."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mgpo.config.stages import RlConfig, SftConfig, StageConfig
+from mgpo.config.errors import ConfigError
+from mgpo.config.training import RlConfig
 from mgpo.data.inputs import StageInputs
 from mgpo.data.packing import plan_microbatches
+from mgpo.diagnostics.tables import format_table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -16,9 +19,9 @@ class BatchPlan:
     num_rows: int | None
     """None: not known before a download."""
     rows_per_step: int
-    """Prompts of a step, or examples in a supervised stage."""
+    """Prompts of a step."""
     group_size: int
-    """Completions per prompt; 1 in a supervised stage."""
+    """Completions per prompt."""
     updates_per_step: int
     max_tokens_per_sample: int
     token_budget: int
@@ -52,16 +55,8 @@ class BatchPlan:
         return self.steps * self.rows_per_step / self.num_rows
 
 
-def plan_batches(config: StageConfig, inputs: StageInputs) -> BatchPlan:
+def plan_batches(config: RlConfig, inputs: StageInputs) -> BatchPlan:
     """Derive the batches of a stage from its configuration and the lengths of its rows."""
-    if isinstance(config, SftConfig):
-        first = inputs.sft_examples(config.run.seed, 0, config.sft.samples_per_step)
-        return _plan(
-            config,
-            lengths=[len(example.token_ids) for example in inputs.examples],
-            first_step=[len(example.token_ids) for example in first],
-        )
-    assert isinstance(config, RlConfig)
     completion = config.rollout.max_completion_tokens
     return _plan(
         config,
@@ -70,30 +65,31 @@ def plan_batches(config: StageConfig, inputs: StageInputs) -> BatchPlan:
             len(prompt.token_ids) + completion
             for prompt in inputs.train_prompts(config.run.seed, 0)
         ],
-        group_size=config.rollout.group_size,
-        updates_per_step=config.learner.updates_per_batch,
     )
 
 
 def plan_longest_batches(config: RlConfig, max_prompt_tokens: int) -> BatchPlan:
     """Derive the batches of a stage whose data is not at hand, every prompt at the limit."""
     longest = max_prompt_tokens + config.rollout.max_completion_tokens
+    if longest > config.learner.max_tokens_per_microbatch:
+        raise ConfigError(
+            f"learner.max_tokens_per_microbatch={config.learner.max_tokens_per_microbatch} is too "
+            f"small: data.max_prompt_tokens={max_prompt_tokens} and rollout.max_completion_tokens="
+            f"{config.rollout.max_completion_tokens} make a sample of {longest}"
+        )
     plan = _plan(
         config,
         lengths=[longest],
         first_step=[longest] * config.data.prompts_per_step,
-        group_size=config.rollout.group_size,
-        updates_per_step=config.learner.updates_per_batch,
     )
     return replace(plan, num_rows=None)
 
 
 def batch_table(plan: BatchPlan) -> str:
     """Return the plan as aligned lines."""
-    unit = "prompts" if plan.group_size > 1 else "examples"
     lines = [
-        (f"{unit} in the data", _known(plan.num_rows, ",")),
-        (f"{unit} per step", f"{plan.rows_per_step:,}"),
+        ("prompts in the data", _known(plan.num_rows, ",")),
+        ("prompts per step", f"{plan.rows_per_step:,}"),
         ("completions per prompt", f"{plan.group_size:,}"),
         ("samples per step", f"{plan.samples_per_step:,}"),
         ("updates per step", f"{plan.updates_per_step:,}"),
@@ -104,25 +100,18 @@ def batch_table(plan: BatchPlan) -> str:
         ("micro-batches per rank, all longest", f"{plan.microbatches_at_longest:,}"),
         ("micro-batches per rank, first step", f"{plan.microbatches_of_first_step:,}"),
         ("steps", f"{plan.steps:,}"),
-        ("updates in all", f"{plan.total_updates:,}"),
         ("epochs over the data", _known(plan.epochs, ".2f")),
     ]
-    return "\n".join(f"  {name:<36}{value:>12}" for name, value in lines)
+    return format_table(lines)
 
 
 def _known(value: float | None, form: str) -> str:
     return "not known" if value is None else format(value, form)
 
 
-def _plan(
-    config: StageConfig,
-    *,
-    lengths: Sequence[int],
-    first_step: Sequence[int],
-    group_size: int = 1,
-    updates_per_step: int = 1,
-) -> BatchPlan:
+def _plan(config: RlConfig, *, lengths: Sequence[int], first_step: Sequence[int]) -> BatchPlan:
     learner = config.learner
+    group_size, updates_per_step = config.rollout.group_size, learner.updates_per_batch
     budget, num_ranks = learner.max_tokens_per_microbatch, learner.num_ranks
     longest = max(lengths)
     first_update = [length for length in first_step[::updates_per_step] for _ in range(group_size)]

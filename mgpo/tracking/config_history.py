@@ -1,29 +1,20 @@
 """The configuration a run was started with, against the one it is continued with."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
 
 from mgpo.config.errors import ConfigError
+from mgpo.config.keys import flatten, is_below, is_limit
 from mgpo.config.load import config_to_yaml
-from mgpo.config.stages import StageConfig
+from mgpo.config.stage import StageConfig
 from mgpo.tracking.files import write_atomically
 
 logger = logging.getLogger(__name__)
 
-_FIXED = (
-    "stage",
-    "run.seed",
-    "model.path",
-    "data.train",
-    "data.prompts_per_step",
-    "rollout.group_size",
-    "sft.samples_per_step",
-)
-"""What prompt order, sampling seeds and the checkpoint's weights follow from."""
 _IGNORED = ("run.resume",)
 _ABSENT = "(absent)"
 
@@ -35,8 +26,8 @@ def config_changes(path: Path, config: StageConfig) -> Changes:
     """Return the keys that differ from the stored configuration; nothing if there is none."""
     if not path.is_file():
         return {}
-    old = _flatten(OmegaConf.to_container(OmegaConf.load(path)))
-    new = _flatten(OmegaConf.to_container(OmegaConf.structured(config)))
+    old = flatten(OmegaConf.to_container(OmegaConf.load(path)))
+    new = flatten(OmegaConf.to_container(OmegaConf.structured(config)))
     return {
         key: (old.get(key, _ABSENT), new.get(key, _ABSENT))
         for key in sorted(old.keys() | new.keys())
@@ -44,9 +35,13 @@ def config_changes(path: Path, config: StageConfig) -> Changes:
     }
 
 
-def refuse_broken_continuation(changes: Changes, run_path: Path) -> None:
-    """Raise ConfigError if a checkpoint cannot be continued under these changes."""
-    broken = [f"{key}: {old!r} -> {new!r}" for key, (old, new) in changes.items() if key in _FIXED]
+def refuse_broken_continuation(changes: Changes, fixed_keys: Sequence[str], run_path: Path) -> None:
+    """Raise ConfigError if what a run has done cannot be continued under these changes."""
+    broken = [
+        f"{key}: {old!r} -> {new!r}"
+        for key, (old, new) in changes.items()
+        if is_below(key, fixed_keys) and not is_limit(key)
+    ]
     if broken:
         raise ConfigError(
             f"{run_path} cannot be continued with {', '.join(broken)}: "
@@ -62,12 +57,3 @@ def store_config(path: Path, config: StageConfig, changes: Changes) -> None:
         number = 1 + len(list(path.parent.glob("config.*.yaml")))
         write_atomically(path.with_name(f"config.{number}.yaml"), path.read_bytes())
     write_atomically(path, config_to_yaml(config))
-
-
-def _flatten(value: Any, prefix: str = "") -> dict[str, Any]:
-    if not isinstance(value, Mapping) or not value:
-        return {prefix: value}
-    flat = {}
-    for name, child in value.items():
-        flat.update(_flatten(child, f"{prefix}.{name}" if prefix else str(name)))
-    return flat

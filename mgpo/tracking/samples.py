@@ -7,7 +7,7 @@ from typing import Any
 
 import zstandard
 
-from mgpo.tracking.files import write_atomically
+from mgpo.tracking.files import strict_json, write_atomically
 from mgpo.types import Group, Sample
 
 
@@ -29,10 +29,12 @@ def sample_record(group: Group, sample: Sample, index: int) -> dict[str, Any]:
         "policy_version": completion.policy_version,
         "outcome": outcome.word,
         "reason": outcome.reason,
-        "detail": _strict_json(dict(outcome.detail)),
-        "reference": _strict_json(group.prompt.reference),
+        "detail": strict_json(dict(outcome.detail)),
+        "reference": strict_json(group.prompt.reference),
         "value": sample.value,
         "reward": sample.reward,
+        "length_shift": sample.length_shift,
+        "overlong_shift": sample.overlong_shift,
         "advantage": sample.advantage,
         "group_accuracy": group.group_accuracy,
         "mgpo_weight": group.mgpo_weight,
@@ -63,8 +65,3 @@ def drop_samples_after(samples_dir: Path, step: int) -> None:
     for path in samples_dir.glob("step_*.jsonl.zst"):
         if path.name > kept_until:
             path.unlink()
-
-
-def _strict_json(value: Any) -> Any:
-    """Make what a reward or a row brought along fit for all readers: objects as text, no NaN."""
-    return json.loads(json.dumps(value, default=str), parse_constant=lambda _: None)

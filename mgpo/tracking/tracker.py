@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from mgpo.config.stages import StageConfig
+from mgpo.config.training import TrainingConfig
 from mgpo.tracking.console import ConsoleWriter
 from mgpo.tracking.jsonl import JsonlWriter
 from mgpo.tracking.metrics import StepMetrics
@@ -17,7 +17,14 @@ from mgpo.types import Group
 class Tracker:
     """All writers of a run; each step goes to each of them once."""
 
-    def __init__(self, paths: RunPaths, config: StageConfig, resumed_step: int | None) -> None:
+    def __init__(
+        self,
+        paths: RunPaths,
+        config: TrainingConfig,
+        resumed_step: int | None,
+        *,
+        total_steps: int,
+    ) -> None:
         """Continue behind the checkpoint of `resumed_step`; None: start anew."""
         self._samples_dir = paths.samples_dir
         self._num_shown = config.tracking.wandb_samples
@@ -26,7 +33,7 @@ class Tracker:
         self._jsonl = JsonlWriter(paths.metrics_path, resumed_step)
         self._closing.callback(self._jsonl.close)
         self._console = ConsoleWriter(
-            config.steps, resumed_step, progress_bar=config.tracking.progress_bar
+            total_steps, resumed_step, progress_bar=config.tracking.progress_bar
         )
         self._closing.callback(self._console.close)
         self._wandb = None
@@ -53,7 +60,7 @@ class Tracker:
         return [sample_record(group, group.samples[0], 0) for group in groups[: self._num_shown]]
 
 
-def _start_wandb(config: StageConfig, paths: RunPaths, resumed_step: int | None) -> WandbBackend:
+def _start_wandb(config: TrainingConfig, paths: RunPaths, resumed_step: int | None) -> WandbBackend:
     from mgpo.tracking.wandb_run import WandbRun  # on the writer's thread: importing W&B is slow
 
     return WandbRun(config, paths, is_resumed=resumed_step is not None)

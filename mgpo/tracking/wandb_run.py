@@ -10,11 +10,14 @@ from typing import Any, Literal
 
 import wandb
 
-from mgpo.config.stages import StageConfig
+from mgpo.config.evaluate import EvaluateConfig
+from mgpo.config.training import TrainingConfig
 from mgpo.tracking.files import write_atomically
 from mgpo.tracking.run_dir import RunPaths
 
 logger = logging.getLogger(__name__)
+
+_Tracked = TrainingConfig | EvaluateConfig
 
 Mode = Literal["online", "offline", "disabled"]
 
@@ -26,8 +29,14 @@ _FINISH_S = 8.0
 class WandbRun:
     """A W&B run with our own step axis; the same id continues it after a resume."""
 
-    def __init__(self, config: StageConfig, paths: RunPaths, *, is_resumed: bool) -> None:
-        """Start it, which may take long: online if it can be, else recorded in the run's folder."""
+    def __init__(
+        self, config: _Tracked, paths: RunPaths, *, is_resumed: bool, table: str = "samples"
+    ) -> None:
+        """Start it, which may take long: online if it can be, else recorded in the run's folder.
+
+        `table` is what the rows are called that come with a step.
+        """
+        self._table = table
         wandb.setup(wandb.Settings(silent=True))
         run_id = _run_id(paths.wandb_id_path, is_resumed=is_resumed)
         mode = _choose_mode(config.tracking.wandb)
@@ -55,7 +64,7 @@ class WandbRun:
         data: dict[str, Any] = {"step": step, **record}
         if samples:
             rows = [[_cell(value) for value in sample.values()] for sample in samples]
-            data["samples"] = wandb.Table(columns=list(samples[0]), data=rows)
+            data[self._table] = wandb.Table(columns=list(samples[0]), data=rows)
         self._run.log(data)
 
     def finish(self) -> None:
@@ -67,7 +76,7 @@ class WandbRun:
             wandb.teardown()
 
 
-def _start(config: StageConfig, paths: RunPaths, run_id: str, mode: Mode | None) -> wandb.Run:
+def _start(config: _Tracked, paths: RunPaths, run_id: str, mode: Mode | None) -> wandb.Run:
     return wandb.init(
         project=config.tracking.project,
         entity=config.tracking.entity,

@@ -95,6 +95,19 @@ def test_change_that_breaks_the_continuation_is_refused_and_changes_nothing(
     RunDir.open(config).close()  # the refusal let go of the lock
 
 
+@pytest.mark.parametrize("weights", [{}, {"math": 1.0, "code": 1.0}, {"math": 2.0, "stem": 1.0}])
+def test_other_weights_of_domains_break_the_continuation(
+    tmp_path: Path, weights: dict[str, float]
+) -> None:
+    config = make_run_config(tmp_path)
+    data = replace(config.data, domain_weights={"math": 2.0, "code": 1.0})
+    RunDir.open(replace(config, data=data)).close()
+    _add_checkpoint(tmp_path)
+    other = replace(config, data=replace(data, domain_weights=weights))
+    with pytest.raises(ConfigError, match=r"cannot be continued with data\.domain_weights"):
+        RunDir.open(other)
+
+
 def test_folder_that_ray_deletes_with_a_job_is_refused_and_not_made(tmp_path: Path) -> None:
     copy = tmp_path / "session_2026-01-31_12-00-00_000000_1" / "runtime_resources" / "files"
     copy.mkdir(parents=True)
@@ -158,7 +171,7 @@ def test_provenance_records_each_launch(tmp_path: Path) -> None:
     assert launch["code"]["path"] == str(Path(mgpo.__file__).parent)
     assert launch["code"]["sha256"] == code_version().sha256
     assert launch["versions"]["torch"].startswith("2.")
-    assert launch["parent_run"] is None
+    assert launch["parent_runs"] == {"model.path": None}
 
 
 def test_provenance_names_the_run_that_trained_the_model(tmp_path: Path) -> None:
@@ -171,7 +184,18 @@ def test_provenance_names_the_run_that_trained_the_model(tmp_path: Path) -> None
     )
     RunDir.open(child).close()
     launches = json.loads((child.run.path / "provenance.json").read_text())["launches"]
-    assert launches[0]["parent_run"] == str(parent.run.path)
+    assert launches[0]["parent_runs"] == {"model.path": str(parent.run.path)}
+
+
+def test_provenance_names_the_merge_that_made_the_model(tmp_path: Path) -> None:
+    merged = tmp_path / "merged"
+    merged.mkdir()
+    (merged / "provenance.json").write_text("{}")
+    config = make_run_config(tmp_path)
+    config = replace(config, model=replace(config.model, path=str(merged)))
+    RunDir.open(config).close()
+    launches = json.loads((config.run.path / "provenance.json").read_text())["launches"]
+    assert launches[0]["parent_runs"] == {"model.path": str(merged)}
 
 
 def test_run_log_has_our_lines_while_the_run_is_open(tmp_path: Path) -> None:

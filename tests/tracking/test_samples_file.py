@@ -33,6 +33,8 @@ def test_samples_come_back_as_written(tmp_path: Path) -> None:
         "reference": "4",
         "value": 0.0,
         "reward": 0.0,
+        "length_shift": 0.0,
+        "overlong_shift": 0.0,
         "advantage": -0.5,
         "group_accuracy": 0.5,
         "mgpo_weight": 1.0,

@@ -10,7 +10,7 @@ import wandb
 from fake_runs import make_groups, make_run_config
 from wandb_file import history_rows, read_finished_wandb_file, read_wandb_file
 
-from mgpo.config.stages import RlConfig
+from mgpo.config.training import RlConfig
 from mgpo.tracking import wandb_run
 from mgpo.tracking.metrics import StepMetrics, read_metrics
 from mgpo.tracking.run_dir import RunDir
@@ -20,7 +20,7 @@ from mgpo.tracking.tracker import Tracker
 
 def _run_steps(config: RlConfig, steps: Sequence[int], resumed_step: int | None) -> RunDir:
     run_dir = RunDir.open(config)
-    tracker = Tracker(run_dir, config, resumed_step)
+    tracker = Tracker(run_dir, config, resumed_step, total_steps=config.steps)
     for step in steps:
         log = StepMetrics()
         log.add({"reward/accuracy": step / 10, "loss/policy": float("nan")})
@@ -93,6 +93,7 @@ def test_start_without_a_checkpoint_is_another_wandb_run(
     assert ids[0] != ids[1]
 
 
+@pytest.mark.slow
 def test_unreachable_wandb_server_is_recorded_offline_under_the_same_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
