@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, TypeVar
 
 import ray
-from ray.util.placement_group import PlacementGroup, placement_group
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 from ray.util.scheduling_strategies import (
     NodeAffinitySchedulingStrategy,
     PlacementGroupSchedulingStrategy,
 )
 
 import mgpo
-from mgpo.config.errors import ConfigError
+from mgpo.config.errors import ConfigError, UserError
+from mgpo.ray_address import cluster_address
 from mgpo.tracking.code_version import code_version
 
 logger = logging.getLogger(__name__)
@@ -80,17 +81,29 @@ def start_cluster(device: Literal["auto", "cpu", "cuda"]) -> Iterator[Cluster]:
     """Join the cluster at RAY_ADDRESS, or start a local one that ends with the block.
 
     Actors import this very mgpo, and the driver's import path with it (users' reward plugins).
-    Raises ConfigError if `cuda` is asked for and the cluster has no GPU.
+    Raises UserError if the cluster does not answer, or `cuda` is asked for and it has no GPU.
     """
     is_ours = not ray.is_initialized()
     if is_ours:
         path = os.pathsep.join([str(_SOURCE_ROOT), *(entry for entry in sys.path if entry)])
-        # An actor's own output stays in Ray's log folder: progress bars and engines fill the log.
-        ray.init(
-            runtime_env={"env_vars": {"PYTHONPATH": path}},
-            include_dashboard=None if os.environ.get("RAY_ADDRESS") else False,
-            log_to_driver=False,
-        )
+        address = cluster_address()
+        try:
+            ray.init(
+                address or "local",
+                runtime_env={"env_vars": {"PYTHONPATH": path}},
+                include_dashboard=None if address else False,
+                # An actor's own output stays in Ray's log folder: progress bars and engines fill
+                # the log.
+                log_to_driver=False,
+            )
+        except (ConnectionError, RuntimeError, TimeoutError, ValueError) as error:
+            ray.shutdown()
+            what = (
+                f"joining the Ray cluster at RAY_ADDRESS={address} failed"
+                if address
+                else "a local Ray did not start; on a busy machine, try again"
+            )
+            raise UserError(f"{what}: {error}") from error
     try:
         nodes = _living_nodes()
         num_gpus = sum(node.num_gpus for node in nodes)
@@ -116,7 +129,8 @@ class Placement:
     """Devices and threads of learner ranks and rollout engines.
 
     On a CPU they take turns, so both get all cores. On GPUs each gets its own while there are
-    enough; else rank i and engine i share one.
+    enough; else rank i and engine i share one. A stage that only samples has no ranks, one that
+    only scores no engines.
     """
 
     device: Device
@@ -128,6 +142,13 @@ class Placement:
     """Learner and engines share GPUs, so each must give back memory it does not use."""
     learner_threads: int
     rollout_threads: int
+    reserved: PlacementGroup | None = None
+    """The GPUs, which are held until `release` or the driver's end."""
+
+    def release(self) -> None:
+        """Let the next placement have the GPUs; actors that are still on them end."""
+        if self.reserved is not None:
+            remove_placement_group(self.reserved)
 
     @classmethod
     def plan(
@@ -151,8 +172,8 @@ class Placement:
                 learner_options=(options,) * num_ranks,
                 rollout_options=(options,) * num_engines,
                 is_shared=False,
-                learner_threads=max(1, cluster.num_cores // num_ranks),
-                rollout_threads=max(1, cluster.num_cores // num_engines),
+                learner_threads=max(1, cluster.num_cores // max(1, num_ranks)),
+                rollout_threads=max(1, cluster.num_cores // max(1, num_engines)),
             )
         nodes = [node for node in cluster.nodes[: 1 if one_host else None] if node.num_gpus]
         num_gpus = sum(node.num_gpus for node in nodes)
@@ -171,6 +192,7 @@ class Placement:
             is_shared=is_shared,
             learner_threads=max(1, cores_per_gpu),
             rollout_threads=max(1, cores_per_gpu * gpus_per_engine),
+            reserved=group,
         )
 
 
@@ -233,8 +255,7 @@ def _must_share(
 
 
 def _reserve(gpus: list[int], address: str | None) -> PlacementGroup:
-    """Reserve bundles of GPUs on one host, or on as few as possible; they are free again when the
-    driver ends."""
+    """Reserve bundles of GPUs on one host, or on as few as possible."""
     # Ray gives each host a resource of its own, of which there is 1.
     pin = {f"node:{address}": 0.001} if address else {}
     group = placement_group([{"GPU": count, **pin} for count in gpus], strategy="PACK")

@@ -54,6 +54,10 @@ class Sample:
     outcome: Outcome
     reward: float = 0.0
     """The number trained on: the outcome's value, shaped or not. Accuracy never reads it."""
+    length_shift: float = 0.0
+    """What Long2Short has added to the reward."""
+    overlong_shift: float = 0.0
+    """What the overlong penalty has added to the reward, at most 0."""
     advantage: float = 0.0
     """Normalised inside the group, times the group's MGPO weight."""
 
@@ -64,8 +68,9 @@ class Sample:
 
     @property
     def value(self) -> float:
-        """The unshaped value; a truncated completion earns 0."""
-        return 0.0 if self.completion.is_truncated else self.outcome.value
+        """The unshaped value; a truncated completion earns 0 at most."""
+        value = self.outcome.value
+        return min(0.0, value) if self.completion.is_truncated else value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,4 +86,4 @@ class Group:
     group_accuracy: float | None = None
     mgpo_weight: float | None = None
     is_flat: bool = False
-    """All unshaped values are equal: the group gives no gradient."""
+    """All unshaped values are equal: the group gives no gradient, but for Long2Short's."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mgpo.algorithm.interval import mean_with_interval
 from mgpo.config.errors import Interrupted
-from mgpo.config.stages import StageConfig
+from mgpo.config.training import TrainingConfig
 from mgpo.data.inputs import StageInputs
 from mgpo.learner.checkpoint import TrainState
 from mgpo.rollout.pool import RolloutPool
@@ -18,7 +18,7 @@ from rewards.service import RewardService
 
 
 def evaluate_start(
-    config: StageConfig, parts: StageParts, inputs: StageInputs, log: StepMetrics
+    config: TrainingConfig, parts: StageParts, inputs: StageInputs, log: StepMetrics
 ) -> TrainState:
     """Record the held-out accuracy before the first step, or what an interrupted run owes."""
     state = parts.state
@@ -29,11 +29,15 @@ def evaluate_start(
 
 
 def evaluate_if_due(
-    config: StageConfig, parts: StageParts, inputs: StageInputs, state: TrainState, log: StepMetrics
+    config: TrainingConfig,
+    parts: StageParts,
+    inputs: StageInputs,
+    state: TrainState,
+    log: StepMetrics,
 ) -> TrainState:
     """Evaluate after the last step and every `eval.every` steps; an interrupted one is owed."""
     every = config.eval.every
-    if state.step != config.steps and (every == 0 or state.step % every != 0):
+    if state.step != parts.last_step and (every == 0 or state.step % every != 0):
         return state
     parts.push(state, log)
     try:
@@ -46,7 +50,11 @@ def evaluate_if_due(
 
 
 def _measure(
-    config: StageConfig, parts: StageParts, inputs: StageInputs, state: TrainState, log: StepMetrics
+    config: TrainingConfig,
+    parts: StageParts,
+    inputs: StageInputs,
+    state: TrainState,
+    log: StepMetrics,
 ) -> dict[str, float]:
     if not inputs.eval_prompts:
         return {}
@@ -55,7 +63,7 @@ def _measure(
 
 
 def evaluate(
-    config: StageConfig,
+    config: TrainingConfig,
     rollouts: RolloutPool,
     rewards: RewardService,
     prompts: Sequence[Prompt],

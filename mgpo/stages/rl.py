@@ -4,17 +4,18 @@ prompts -> rollouts -> rewards -> group accuracy, MGPO weight, advantages -> lea
 -> rollouts
 """
 
-from mgpo.algorithm.advantages import drop_small_groups, weigh_groups
+from mgpo.algorithm.advantages import weigh_groups
 from mgpo.algorithm.control import permute_outcomes
 from mgpo.algorithm.group_stats import group_metrics
-from mgpo.config.stages import RlConfig
+from mgpo.algorithm.shaping import shape_rewards, shaping_metrics
+from mgpo.config.training import RlConfig
 from mgpo.data.inputs import StageInputs, load_inputs
 from mgpo.learner.checkpoint import TrainState, publish_folder
 from mgpo.learner.rows import rows_from_groups
+from mgpo.stages.accuracy_guard import mark_fall, refuse_fallen
 from mgpo.stages.assembly import StageParts, assemble
+from mgpo.stages.collection import collect_groups
 from mgpo.stages.evaluation import evaluate_if_due, evaluate_start
-from mgpo.stages.sampling import training_requests
-from mgpo.stages.scoring import score_groups
 from mgpo.stages.summary import summarize
 from mgpo.tracking.metrics import StepMetrics
 from mgpo.types import Group
@@ -23,9 +24,13 @@ from mgpo.types import Group
 def run(config: RlConfig) -> str:
     """Train to the last step, or from the newest checkpoint on; return the table of results."""
     inputs = load_inputs(config)
-    total_updates = config.steps * config.learner.updates_per_batch
-    with assemble(config, config.algorithm, inputs, total_updates) as parts:
-        state = evaluate_start(config, parts, inputs, StepMetrics())
+    with assemble(config, config.algorithm, inputs, config.steps) as parts:
+        log = StepMetrics()
+        state = evaluate_start(config, parts, inputs, log)
+        state = mark_fall(config.length_reward, parts.run_dir, state, log)
+        if parts.state.owes_evaluation:
+            parts.checkpoints.amend(state)
+        refuse_fallen(config.length_reward, parts.run_dir, state)
         try:
             while state.step < config.steps:
                 log = StepMetrics()
@@ -34,7 +39,9 @@ def run(config: RlConfig) -> str:
                     state = _learn(config, parts, groups, state, log)
                     state = evaluate_if_due(config, parts, inputs, state, log)
                     parts.tracker.write(state.step, log, groups)
-                    parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
+                    state = mark_fall(config.length_reward, parts.run_dir, state, log)
+                    parts.save_if_due(state)
+                    refuse_fallen(config.length_reward, parts.run_dir, state)
         except KeyboardInterrupt:
             parts.save_interrupted(state)
             raise
@@ -46,16 +53,13 @@ def _collect(
     config: RlConfig, parts: StageParts, inputs: StageInputs, state: TrainState, log: StepMetrics
 ) -> list[Group]:
     """Sample a group per prompt, score it, and weigh every advantage by the group's accuracy."""
-    prompts = inputs.train_prompts(config.run.seed, state.step)
-    requests = training_requests(prompts, config.rollout, seed=config.run.seed, step=state.step)
-    with log.time("rollout"):
-        groups = score_groups(parts.rewards, prompts, parts.rollouts.generate(requests))
-    groups, num_dropped = drop_small_groups(groups)
+    groups = collect_groups(config, parts, inputs, state.step, log)
     if config.algorithm.permute_outcomes:
         groups = permute_outcomes(groups, config.run.seed, state.step)
+    groups = shape_rewards(groups, config)
     groups = weigh_groups(groups, config.algorithm)
     log.add(group_metrics(groups))
-    log.add({"reward/dropped_groups": num_dropped})
+    log.add(shaping_metrics(groups, config))
     log.add(parts.rollouts.metrics())
     log.add(parts.rewards.metrics())
     return groups

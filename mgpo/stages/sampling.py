@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from mgpo.config.evaluation import EvalConfig
 from mgpo.config.rollout import RolloutConfig
+from mgpo.config.sampling import SamplingConfig
 from mgpo.config.weight_sync import WeightSyncConfig
 from mgpo.data.sampler import sample_seed
 from mgpo.rollout.engine import GenerationRequest, SamplingParams
@@ -38,6 +39,34 @@ def eval_requests(
     )
     count = config.samples_per_prompt
     return _requests(prompts, sampling, count, seed=seed, step=step, stream="eval")
+
+
+def stored_request(
+    prompt: Prompt, sample_index: int, config: SamplingConfig, *, seed: int, context: int
+) -> GenerationRequest:
+    """Ask for one sample of a prompt; its seed is its own, whatever else is asked for.
+
+    `context` is the longest sequence in tokens, which bounds the completion.
+    """
+    left = context - len(prompt.token_ids)
+    sampling = SamplingParams(
+        temperature=config.temperature,
+        top_p=config.top_p,
+        top_k=config.top_k,
+        min_p=0.0,
+        max_completion_tokens=min(left, config.max_completion_tokens or left),
+    )
+    return GenerationRequest(
+        prompt_id=prompt.id,
+        prompt_token_ids=prompt.token_ids,
+        seeds=(stored_seed(prompt.id, sample_index, seed=seed),),
+        sampling=sampling,
+    )
+
+
+def stored_seed(prompt_id: str, sample_index: int, *, seed: int) -> int:
+    """Return the seed of one sample of a stage that learns nothing."""
+    return sample_seed(seed, 0, prompt_id, sample_index, stream="stored")
 
 
 def canary_requests(

@@ -1,11 +1,13 @@
 """Supervised fine-tuning on prompts with a worked response; held-out accuracy is measured by
 sampling."""
 
+import logging
 from dataclasses import replace
 
 from mgpo.config.algorithm import AlgorithmConfig
-from mgpo.config.stages import SftConfig
-from mgpo.data.inputs import StageInputs, load_inputs
+from mgpo.config.training import SftConfig
+from mgpo.data.inputs import load_inputs
+from mgpo.data.sft_batches import SftBatches, plan_sft_batches
 from mgpo.learner.checkpoint import TrainState, publish_folder
 from mgpo.learner.rows import TrainingRow
 from mgpo.stages.assembly import StageParts, assemble
@@ -13,26 +15,30 @@ from mgpo.stages.evaluation import evaluate_if_due, evaluate_start
 from mgpo.stages.summary import summarize
 from mgpo.tracking.metrics import StepMetrics
 
+logger = logging.getLogger(__name__)
+
 
 def run(config: SftConfig) -> str:
     """Train to the last step or to the stopping accuracy; return the table of results."""
     inputs = load_inputs(config)
+    batches = plan_sft_batches(inputs.examples, config)
     algorithm = AlgorithmConfig(aggregation="token_mean", mismatch="none")
-    total_updates = config.steps * config.learner.updates_per_batch
-    with assemble(config, algorithm, inputs, total_updates) as parts:
+    with assemble(config, algorithm, inputs, batches.num_steps) as parts:
+        logger.info("%s", batches.summary())
+        batches.refuse_other_position(parts.state.step, parts.state.rows_taken)
         log = StepMetrics()
         state = _after_evaluation(config, evaluate_start(config, parts, inputs, log), log)
         if parts.state.owes_evaluation:
             parts.checkpoints.amend(state)
         try:
-            while state.step < config.steps and not _is_stopped(config, state):
+            while state.step < parts.last_step and not _is_stopped(config, state):
                 log = StepMetrics()
                 with parts.interruption.deferred():
-                    state = _learn(config, parts, inputs, state, log)
+                    state = _learn(parts, batches, state, log)
                     state = evaluate_if_due(config, parts, inputs, state, log)
                     parts.tracker.write(state.step, log)
                     state = _after_evaluation(config, state, log)
-                    parts.checkpoints.save_if_due(state, config.steps, parts.learner.save)
+                    parts.save_if_due(state)
         except KeyboardInterrupt:
             parts.save_interrupted(state)
             raise
@@ -41,17 +47,18 @@ def run(config: SftConfig) -> str:
 
 
 def _learn(
-    config: SftConfig, parts: StageParts, inputs: StageInputs, state: TrainState, log: StepMetrics
+    parts: StageParts, batches: SftBatches, state: TrainState, log: StepMetrics
 ) -> TrainState:
-    examples = inputs.sft_examples(config.run.seed, state.step, config.sft.samples_per_step)
     batch = [
         [TrainingRow(token_ids=example.token_ids, prompt_len=example.prompt_len)]
-        for example in examples
+        for example in batches.of_step(state.step)
     ]
     parts.rollouts.sleep()
     with log.time("update"):
         log.add(parts.learner.update(batch, objective="sft", first_update=state.num_updates))
-    return state.advanced(config.learner.updates_per_batch)
+    state = state.advanced(num_updates=1)
+    log.add({"sft/epochs": batches.epochs_before(state.step)})
+    return replace(state, rows_taken=batches.starts[state.step])
 
 
 def _after_evaluation(config: SftConfig, state: TrainState, log: StepMetrics) -> TrainState:

@@ -1,5 +1,7 @@
 """Groups meet their verdicts: order, errors, truncation."""
 
+from dataclasses import replace
+
 from mgpo.config.rollout import RolloutConfig
 from mgpo.stages.sampling import training_requests
 from mgpo.stages.scoring import score_groups
@@ -12,9 +14,11 @@ class ScriptedRewards:
 
     def __init__(self):
         self.asked = []
+        self.fields = []
 
     def submit(self, requests):
         self.asked += [request.response for request in requests]
+        self.fields += [request.fields for request in requests]
         return requests
 
     def collect(self, ticket):
@@ -80,3 +84,14 @@ def test_a_prompt_that_comes_twice_gets_other_seeds():
     again = training_requests(prompts, config, seed=1, step=3)
     assert [request.seeds for request in again] == [request.seeds for request in requests]
     assert training_requests(prompts, config, seed=1, step=4)[0].seeds != requests[0].seeds
+
+
+def test_rewards_are_told_the_problem_unless_the_row_says_another():
+    user = {"role": "user", "content": "What is 1?"}
+    prompts = [
+        replace(make_prompt("a"), messages=({"role": "system", "content": "Think."}, user)),
+        replace(make_prompt("b"), messages=(user,), fields={"problem": "Other?"}),
+    ]
+    rewards = ScriptedRewards()
+    score_groups(rewards, prompts, [(0, (completion("right"),)), (1, (completion("right"),))])
+    assert [fields["problem"] for fields in rewards.fields] == ["What is 1?", "Other?"]

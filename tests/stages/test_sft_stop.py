@@ -10,7 +10,8 @@ from mgpo.config.data import DataConfig
 from mgpo.config.evaluation import EvalConfig
 from mgpo.config.model import ModelConfig
 from mgpo.config.sft import SftTaskConfig
-from mgpo.config.stages import SftConfig
+from mgpo.config.training import SftConfig
+from mgpo.data.chat import SftExample
 from mgpo.learner.checkpoint import TrainState
 from mgpo.stages import evaluation, sft
 
@@ -28,9 +29,9 @@ def train(monkeypatch, tmp_path):
             rewards=None,
             learner=SimpleNamespace(update=lambda *_, **__: {}, save=None, export_model=None),
             tracker=SimpleNamespace(write=lambda step, log: written.append(step)),
-            checkpoints=SimpleNamespace(
-                save_if_due=lambda state, *_: saved.append(state), amend=amended.append
-            ),
+            checkpoints=SimpleNamespace(amend=amended.append),
+            save_if_due=saved.append,
+            last_step=4,
             run_dir=SimpleNamespace(final_dir=Path("final")),
             push=lambda *_: None,
         )
@@ -39,7 +40,8 @@ def train(monkeypatch, tmp_path):
         def assemble(*_):
             yield parts
 
-        inputs = SimpleNamespace(eval_prompts=["p"], sft_examples=lambda *_: [])
+        example = SftExample(id="a", token_ids=(1, 2), prompt_len=1)
+        inputs = SimpleNamespace(eval_prompts=["p"], examples=[example])
         monkeypatch.setattr(sft, "assemble", assemble)
         monkeypatch.setattr(sft, "load_inputs", lambda _: inputs)
         monkeypatch.setattr(sft, "publish_folder", lambda *_: None)

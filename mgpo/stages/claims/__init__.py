@@ -1,0 +1,1 @@
+"""Claim-level reliability: claims of trajectories, verdicts on them, and what follows."""
