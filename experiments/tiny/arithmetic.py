@@ -96,14 +96,15 @@ def problems(rng: random.Random, difficulties: Collection[int] = DIFFICULTIES) -
     seen = set()
     while True:
         for difficulty in difficulties:
-            problem = _draw(rng, difficulty)
+            problem = draw_problem(rng, difficulty)
             while problem.prompt in seen:
-                problem = _draw(rng, difficulty)
+                problem = draw_problem(rng, difficulty)
             seen.add(problem.prompt)
             yield problem
 
 
-def _draw(rng: random.Random, difficulty: int) -> Problem:
+def draw_problem(rng: random.Random, difficulty: int) -> Problem:
+    """A problem of that difficulty, plain or in words."""
     terms = _draw_terms(rng, _DIGITS_OF_DIFFICULTY[difficulty])
     is_word_problem = rng.random() < _SHARE_OF_WORD_PROBLEMS[difficulty]
     prompt = _word_prompt(rng, terms) if is_word_problem else _plain_prompt(terms)
