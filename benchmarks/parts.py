@@ -137,12 +137,17 @@ def start_rollouts(
 
 
 def start_learner(
-    stack: ExitStack, placement: Placement, model: Model, config: LearnerConfig
+    stack: ExitStack,
+    placement: Placement,
+    model: Model,
+    config: LearnerConfig,
+    algorithm: AlgorithmConfig | None = None,
 ) -> LearnerPool:
-    """Start a learner of one rank that ends with the stack."""
+    """Start a learner of one rank that ends with the stack; without an algorithm, the default
+    one's."""
     setup = LearnerSetup(
         learner=config,
-        algorithm=AlgorithmConfig(),
+        algorithm=algorithm or AlgorithmConfig(),
         model_source=str(model.path),
         dtype=model.dtype,
         vocab_size=model.vocab_size,

@@ -6,6 +6,9 @@ The program is `print(sum(map(int, input().split())))` with one test, kind stdin
 worker, and they take turns, --rounds times; the figure is the median over the rounds of
 ours / theirs, each against the one next to it.
 
+After the rates: how long single programs take (median, 99th percentile) while every core is busy
+and more are queued.
+
 `fork`: what a run costs without any isolation: a process with the same modules as our zygote forks,
 the child takes the program over pipes, compiles and runs it, and its output is compared. The limit.
 `subprocess`: `python3 -I -S -c` for each run. `bwrap`: the same inside bubblewrap --unshare-all,
@@ -36,8 +39,10 @@ from typing import Any
 
 from sandbox import packages, programs
 from sandbox.comparison import Tolerance, same_tokens
+from sandbox.config import SandboxConfig
 from sandbox.isolation.tiers import TIERS, Tier
 from sandbox.judge import Judge
+from sandbox.pool import Sandbox
 from sandbox.types import Submission, Test
 from sandbox.zygote import PRELOADED
 
@@ -74,6 +79,8 @@ def main() -> int:
         middle = statistics.median(seen)
         print(f"{name:12} {middle:8.1f} runs/s, {min(seen):.0f} to {max(seen):.0f}")
     reached = [_reached(tier, rates) for tier in args.tiers]
+    for tier in args.tiers:
+        _tell_latencies(tier)
     return 0 if all(reached) else 1
 
 
@@ -89,6 +96,19 @@ def _reached(tier: str, rates: Mapping[str, Sequence[float]]) -> bool:
         print(f"tier {tier} / {peer}: {ratio:.2f}" + (f" (goal {goal})" if goal else ""))
         is_good &= goal is None or ratio >= goal
     return is_good
+
+
+def _tell_latencies(tier: Tier) -> None:
+    """Print how long single programs took while every core had one and more were queued."""
+    submission = Submission(code=CODE, tests=[Test(input=STDIN, output=EXPECTED)])
+    with Sandbox(SandboxConfig(tier=tier)) as sandbox:
+        sandbox.judge([submission] * 100)
+        times_ms = sorted(1000 * j.time_s for j in sandbox.judge([submission] * _LATENCIES))
+    middle, late = times_ms[_LATENCIES // 2], times_ms[_LATENCIES * 99 // 100]
+    print(
+        f"tier {tier}, all cores: p50 {middle:.2f} ms, p99 {late:.2f} ms, "
+        f"longest {times_ms[-1]:.1f} ms; p99 / p50 = {late / middle:.2f}"
+    )
 
 
 def _parse_args() -> argparse.Namespace:

@@ -45,7 +45,6 @@ import math
 import os
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -53,9 +52,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from parts import Model, report_ratio, rest, settle_environment, start_learner, start_rollouts
+from peer import Peer, Step
 
 from mgpo.algorithm.advantages import weigh_groups
 from mgpo.algorithm.group_stats import group_metrics
@@ -76,8 +75,7 @@ from rewards.types import Outcome
 GOAL = {"forced": 1.25, "natural": 1.8}
 PHASES = ("generation_s", "update_s", "push_s", "step_s")
 DRIVER = Path(__file__).resolve().with_name("trl_step.py")
-Step = dict[str, Any]
-"""Seconds by phase, `prompt_tokens` and `lengths`."""
+# A step is seconds by phase, `prompt_tokens` and `lengths`.
 StepPair = tuple[Step, Step]
 """TRL's and mgpo's."""
 
@@ -138,15 +136,6 @@ class _TrlSide:
         lengths: Sequence[int],
         num_threads: int,
     ) -> None:
-        self._process = subprocess.Popen(
-            [args.trl_python, str(DRIVER)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=None if args.verbose else subprocess.DEVNULL,
-            text=True,
-            env=_trl_environment(args, num_threads),
-        )
-        stack.callback(self._end)
         settings = {
             "model": str(model.path.resolve()),
             "dtype": model.dtype,
@@ -162,30 +151,18 @@ class _TrlSide:
             "grad_clip": 1.0,
             "num_threads": num_threads,
         }
-        self._write(json.dumps(settings))
-        self._read()  # it is ready
+        self._peer = Peer(
+            stack,
+            [args.trl_python, str(DRIVER)],
+            settings,
+            _trl_environment(args, num_threads),
+            verbose=args.verbose,
+        )
 
     def step(self) -> Step:
         """Let the trainer make its next step."""
-        rest()
-        self._write("")
-        step = self._read()
+        step = self._peer.step()
         return {**step, "update_s": step["step_s"] - step["generation_s"], "push_s": 0.0}
-
-    def _write(self, line: str) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-
-    def _read(self) -> Step:
-        assert self._process.stdout is not None
-        if not (line := self._process.stdout.readline()):
-            raise SystemExit("the TRL side ended: --verbose shows what it wrote")
-        return json.loads(line)
-
-    def _end(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 def _trl_environment(args: argparse.Namespace, num_threads: int) -> dict[str, str]:
