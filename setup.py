@@ -15,7 +15,16 @@ setup(
     packages=find_packages(
         include=["mgpo", "mgpo.*", "rewards", "rewards.*", "sandbox", "sandbox.*"]
     ),
-    package_data={name: ["py.typed"] for name in ("mgpo", "rewards", "sandbox")},
+    package_data={
+        "mgpo": [
+            "py.typed",
+            "data/benchmarks/*.yaml",
+            "data/templates/*.txt",
+            "data/templates/*/*.txt",
+        ],
+        "rewards": ["py.typed"],
+        "sandbox": ["py.typed"],
+    },
     install_requires=[
         "ray[default]>=2.50",
         "torch>=2.9",
@@ -24,6 +33,13 @@ setup(
         "datasets>=4.0",
         "wandb>=0.31",  # Settings(finish_timeout)
         "math-verify>=0.9,<0.10",
+        "mpmath>=1.3",
+        # The constraints reward.
+        "py3langid>=0.4,<0.5",
+        "langdetect>=1.0.9",
+        "regex>=2024.4",
+        "jsonschema>=4.20",
+        "openai>=2.25",  # the client of judge models (rewards/judge_client.py)
         "xxhash>=3.4",  # digests of pushed weights
         "zstandard>=0.22",  # samples/step_*.jsonl.zst
         # Came with the packages above, and are imported by us too.
@@ -32,6 +48,7 @@ setup(
         "numpy",
         "pyarrow",
         "PyYAML",
+        "safetensors",
         "tqdm",
     ],
     extras_require={

@@ -1,7 +1,10 @@
-"""A small experiment on random weights, and `mgpo rl` on it in a process of its own."""
+"""Small experiments on random weights, and `mgpo rl` or `mgpo sft` on them in processes of their
+own."""
 
 import json
 import os
+import random
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,8 +22,10 @@ RAGGED = (
     "rollout/rss_mib",
     "learner/rss_mib",
     "rollout/restarts",
+    "reward/queue_depth_max",
 )
-"""Keys that may differ between equal runs: times, speeds, memory, and the count of faults."""
+"""Keys that may differ between equal runs: times, speeds, memory, waiting work, and the count of
+faults."""
 
 
 def make_experiment(folder: Path, steps: int, dtype: str = "float32", *, head_dim: int = 8) -> Path:
@@ -56,6 +61,34 @@ tracking: {{wandb: disabled}}
     return experiment
 
 
+def make_sft_experiment(folder: Path) -> Path:
+    """Write model, uneven worked rows and YAML: three epochs, batches by tokens, a cosine."""
+    fakes.make_model(folder / "model", seed=2)
+    rng = random.Random(0)
+    rows = [
+        {"id": f"r{i}", "prompt": f"say {i}", "response": str(i) * rng.randint(1, 60)}
+        for i in range(30)
+    ]
+    (folder / "sft.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    experiment = folder / "sft.yaml"
+    experiment.write_text(
+        f"""
+stage: sft
+epochs: 3
+run: {{name: undisturbed, dir: {folder}}}
+model: {{path: {folder}/model, dtype: float32}}
+data: {{train: {folder}/sft.jsonl}}
+sft: {{tokens_per_step: 700}}
+rollout: {{engine: hf, max_completion_tokens: 16}}
+reward: {{processes_per_worker: 1}}
+learner: {{lr: 1.0e-3, min_lr: 1.0e-5, schedule: cosine, warmup_share: 0.2}}
+checkpoint: {{every: 4, export_every: 4}}
+tracking: {{wandb: disabled}}
+"""
+    )
+    return experiment
+
+
 def environment() -> dict[str, str]:
     """The environment of a driver that finds the tests' plugins and starts a Ray of its own."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS.parent), str(TESTS)])}
@@ -63,11 +96,15 @@ def environment() -> dict[str, str]:
     return variables
 
 
-def run_rl(
-    experiment: Path, name: str, *overrides: str, fault: Sequence[object] = ()
+def run_command(
+    experiment: Path,
+    name: str,
+    *overrides: str,
+    stage: str = "rl",
+    fault: Sequence[object] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """Run to the end, or to the planted fault (see integration/driver_with_faults.py)."""
-    command = [sys.executable, "-m", "mgpo", "rl"]
+    """Run to the end, or to the fault planted in `rl` (see integration/driver_with_faults.py)."""
+    command = [sys.executable, "-m", "mgpo", stage]
     if fault:
         script = TESTS / "integration" / "driver_with_faults.py"
         command = [sys.executable, str(script), *map(str, fault)]
@@ -90,15 +127,34 @@ def stable_metrics(run: Path) -> list[dict[str, Any]]:
 class Runs:
     """Runs of one experiment, by name, in one folder."""
 
-    def __init__(self, folder: Path, experiment: Path):
+    def __init__(self, folder: Path, experiment: Path, stage: str = "rl"):
         self.folder = folder
         self.experiment = experiment
+        self.stage = stage
 
     def run(self, name: str, *overrides: str, fault: Sequence[object] = ()) -> int:
         """Run the command, keep its log, return its exit code."""
-        done = run_rl(self.experiment, name, *overrides, fault=fault)
+        done = run_command(self.experiment, name, *overrides, stage=self.stage, fault=fault)
         self._log_path(name).write_text(done.stdout + done.stderr)
         return done.returncode
+
+    def interrupt_after(self, line: str, name: str, *overrides: str) -> None:
+        """Run until a line is written, then ask the process to stop, and wait until it has."""
+        command = [sys.executable, "-m", "mgpo", self.stage, str(self.experiment)]
+        process = subprocess.Popen(
+            [*command, f"run.name={name}", *overrides],
+            env=environment(),
+            cwd=self.folder,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        for written in process.stderr:
+            if line in written:
+                process.send_signal(signal.SIGTERM)
+                break
+        rest = process.stderr.read()
+        assert process.wait(timeout=120) == 130, rest
 
     def log(self, name: str) -> str:
         """What the last launch of a run wrote."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from mgpo.config.data import DataConfig
 from mgpo.config.model import ModelConfig
 from mgpo.config.run import RunConfig
-from mgpo.config.stages import RlConfig
 from mgpo.config.tracking import TrackingConfig
+from mgpo.config.training import RlConfig
 from mgpo.types import Completion, Group, Prompt, Sample
 from rewards.types import Outcome
 

@@ -98,3 +98,14 @@ def test_packages_are_looked_up_where_engines_run():
     assert make_cluster(gpus=(0, 8)).engine_node.address == "10.0.0.1"
     assert make_cluster(gpus=(1, 8)).engine_node.address == "10.0.0.0"
     assert make_cluster(gpus=(1, 8)).call_on_engine_node(lambda: 5) == 5
+
+
+def test_what_was_reserved_can_be_released_for_the_next(reserved, monkeypatch):
+    removed = []
+    monkeypatch.setattr(cluster_module, "remove_placement_group", removed.append)
+    Placement.plan(make_cluster(gpus=(1,)), 0, 1).release()
+    Placement.plan(make_cluster(gpus=(1,)), 1, 0).release()
+    assert reserved == [([1], "10.0.0.0"), ([1], "10.0.0.0")]
+    assert removed == ["group", "group"]
+    Placement.plan(make_cluster("cpu"), 1, 0).release()  # nothing to let go of
+    assert len(removed) == 2

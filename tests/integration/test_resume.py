@@ -1,11 +1,8 @@
 """A run that was killed, at any moment, ends as the undisturbed one, to the bit."""
 
 import signal
-import subprocess
-import sys
 
 import pytest
-from command_runs import environment
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 
@@ -51,7 +48,7 @@ def test_interrupted_runs_save_their_state_and_continue(runs, undisturbed):
     last = runs.metrics("interrupted")[-1]
     assert last["step"] == 4
     assert "eval/accuracy" not in last
-    interrupt_after("step 6/", runs, "interrupted")
+    runs.interrupt_after("step 6/", "interrupted")
     newest = max((runs.folder / "interrupted" / "checkpoints").glob("step_*"))
     assert int(newest.name.removeprefix("step_")) >= 6
     assert runs.run("interrupted", "run.resume=must") == 0
@@ -60,17 +57,3 @@ def test_interrupted_runs_save_their_state_and_continue(runs, undisturbed):
         by_step.setdefault(record["step"], {}).update(record)
     assert list(by_step.values()) == undisturbed
     assert runs.final_weights("interrupted") == runs.final_weights("undisturbed")
-
-
-def interrupt_after(line, runs, name):
-    """Run until a line is written, then ask the process to stop."""
-    command = [sys.executable, "-m", "mgpo", "rl", str(runs.experiment), f"run.name={name}"]
-    process = subprocess.Popen(
-        command, env=environment(), cwd=runs.folder, stderr=subprocess.PIPE, text=True
-    )
-    for written in process.stderr:
-        if line in written:
-            process.send_signal(signal.SIGTERM)
-            break
-    rest = process.stderr.read()
-    assert process.wait(timeout=120) == 130, rest
