@@ -107,7 +107,6 @@ def test_the_command_ends_with_exit_code_2(monkeypatch, free_port):
     code = (
         "import sys; from mgpo import __main__ as m; from mgpo.cluster import start_cluster\n"
         "m._check = lambda args: start_cluster('cpu').__enter__()\n"
-        "m._EXPERIMENTS['check'] = (m._check, 'x')\n"
         "sys.exit(m.main(['check', 'x.yaml']))"
     )
     done = subprocess.run(
