@@ -14,19 +14,6 @@ def assert_equals_undisturbed(runs, name, undisturbed):
     assert runs.final_weights(name) == runs.final_weights("undisturbed")
 
 
-def test_five_steps_and_five_resumed_are_ten(runs, undisturbed):
-    assert runs.run("halves", "steps=5", "checkpoint.every=5") == 0
-    assert runs.run("halves", "run.resume=must") == 0
-    # The shorter run evaluates after its own last step, which the longer one does not.
-    halves = [
-        {k: v for k, v in record.items() if not k.startswith("eval/") or record["step"] % 4 == 0
-         or record["step"] == STEPS}
-        for record in runs.metrics("halves")
-    ]  # fmt: skip
-    assert halves == undisturbed
-    assert runs.final_weights("halves") == runs.final_weights("undisturbed")
-
-
 def test_kills_at_three_moments_and_of_an_engine_leave_no_trace(runs, undisturbed):
     killed = -signal.SIGKILL
     assert runs.run("killed", fault=("mid_step", 4)) == killed

@@ -113,8 +113,8 @@ def texts(folder: Path, benchmark: str) -> dict[tuple[str, int], str]:
 
 def test_what_was_killed_comes_out_as_if_it_had_not_been(experiment: Path) -> None:
     whole = experiment.parent / "whole"
-    for die_after in (7, 25):  # in the first benchmark, and in the second
-        assert run(experiment, "run.name=killed", die_after=die_after) == -signal.SIGKILL
+    # In the second benchmark, with the first one's verdicts on disk.
+    assert run(experiment, "run.name=killed", die_after=25) == -signal.SIGKILL
     killed = experiment.parent / "killed"
     assert len(texts(killed, "sums")) < NUM_PROBLEMS * NUM_SAMPLES
     assert run(experiment, "run.name=killed") == 0
