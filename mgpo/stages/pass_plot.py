@@ -43,7 +43,7 @@ def _place(index: float, count: int, share: float) -> tuple[float, float]:
 
 def _axes(title: str, labels: Sequence[str]) -> str:
     right = WIDTH - MARGIN - _LEGEND_WIDTH
-    lines = [f'<text x="{MARGIN}" y="20">{escape(title)}; bars: 95 % over problems</text>']
+    lines = [f'<text x="{MARGIN}" y="20">{escape(title)}</text>']
     for percent in range(0, 101, 20):
         _, y = _place(0, 1, percent / 100)
         lines.append(f'<path d="M{MARGIN} {y:.1f}H{right}" stroke="#ddd"/>')

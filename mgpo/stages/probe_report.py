@@ -122,4 +122,4 @@ def _plot(names: Sequence[str], probed: Sequence[Probed], k: int) -> str:
         Curve(name=each.scope, points=tuple(m.pass_at_k for m in each.measured), best=each.best)
         for each in probed
     ]
-    return draw_curves(f"Pass@{k} in % by model", names, curves)
+    return draw_curves(f"Pass@{k} in % by model; bars: 95 % over problems", names, curves)
