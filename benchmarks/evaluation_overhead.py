@@ -1,13 +1,13 @@
 """Tokens per second of an evaluation's sampling and grading over those of its bare engine.
 
-python benchmarks/evaluation_overhead.py [--model PATH] [--problems N] [--samples N] [--runs N]
+python benchmarks/evaluation_overhead.py [--engine hf|vllm] [--model PATH] [--problems N] ...
 
-One side is what `mgpo evaluate` does with the `hf` engine: the pool, every sample graded by the
-math reward and stored on disk as it finishes. The other is the engine object in this process, given
-the same requests, dispatch after dispatch. Both are loaded before, run one after the other,
-alternating, and sample the same tokens; the figure is the median of the runs' ratios. Without
---model, a random Qwen2 of 0.8 million parameters is used, of which grading and storing take a
-larger share than of any real model.
+One side is what `mgpo evaluate` does: the pool, every sample graded by the math reward and stored
+on disk as it finishes. The other is the bare engine of `rollout_overhead.py`, given the same
+requests. Both are loaded before, run one after the other, alternating; the figure is the median of
+the runs' ratios of tokens per second. With `hf` both sides sample the same tokens; with `vllm` no
+stop id is set, so that both sample --new-tokens per sample. Without --model, a random Qwen2 of 0.8
+million parameters is used, of which grading and storing take a larger share than of any real model.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 
 import torch
 from parts import Model, report_ratio, rest, settle_environment, start_rollouts
-from rollout_overhead import BareHf
+from rollout_overhead import bare_engine
 
 from mgpo.cluster import Placement, start_cluster
 from mgpo.config.rollout import RolloutConfig
@@ -33,7 +33,7 @@ from mgpo.types import Prompt
 from rewards.config import RewardConfig
 from rewards.service import RewardService
 
-GOAL = 0.9
+GOAL = 0.95
 CONTEXT = 512
 
 
@@ -45,15 +45,16 @@ def main() -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         cluster = stack.enter_context(start_cluster("cpu"))
-        model = Model.open(args.model, "float32", folder / "model")
+        model = Model.open(args.model, args.dtype, folder / "model")
         placement = Placement.plan(cluster, num_ranks=1, num_engines=1)
         torch.set_num_threads(placement.rollout_threads)
         config = RolloutConfig(max_batch_samples=args.in_flight)
-        setup = model.engine_setup(config, (model.tokenizer.eos_token_id,))
-        pool = start_rollouts(stack, placement, "hf", config, setup)
+        stop_ids = (model.tokenizer.eos_token_id,) if args.engine == "hf" else ()
+        setup = model.engine_setup(config, stop_ids)
+        pool = start_rollouts(stack, placement, args.engine, config, setup)
         rewards = stack.enter_context(closing(RewardService(RewardConfig())))
         rewards.self_test(["math"])
-        bare = BareHf(setup)
+        bare = bare_engine(args.engine, setup, placement.rollout_threads)
         stack.callback(bare.close)
         sampling = SamplingConfig(
             samples_per_prompt=args.samples, max_completion_tokens=args.new_tokens
@@ -92,7 +93,9 @@ def _prompts(model: Model, count: int) -> list[Prompt]:
 
 def _parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", choices=("hf", "vllm"), default="hf")
     parser.add_argument("--model", type=Path, help="Hugging Face folder; default: a tiny one")
+    parser.add_argument("--dtype", default="float32", help="of the engines")
     parser.add_argument("--problems", type=int, default=32)
     parser.add_argument("--samples", type=int, default=16, help="of each problem")
     parser.add_argument("--new-tokens", type=int, default=100, help="at most, per sample")

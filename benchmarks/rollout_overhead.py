@@ -72,11 +72,9 @@ def _measure(args: argparse.Namespace, model: Model, placement: Placement, in_fl
     requests = _requests(args)
     with ExitStack() as stack:
         pool = start_rollouts(stack, placement, args.engine, config, setup)
-        bare: _Side = BareHf(setup)
-        if args.engine == "vllm":
-            bare = BareVllm(setup, placement.rollout_threads)
+        bare = bare_engine(args.engine, setup, placement.rollout_threads)
         stack.callback(bare.close)
-        sides = {"engine": bare, "pool": _PoolSide(pool)}
+        sides: dict[str, _Side] = {"engine": bare, "pool": _PoolSide(pool)}
         counts = {name: side.generate(requests) for name, side in sides.items()}  # the warm-up
         if counts["engine"] != counts["pool"]:
             raise RuntimeError(f"both sides must sample the same number of tokens, got {counts}")
@@ -186,6 +184,13 @@ class BareVllm:
         self._llm.shutdown()
         self._runner.close()
         del self._llm  # its finalizer must not wait for the interpreter's end
+
+
+def bare_engine(engine: str, setup: EngineSetup, num_threads: int) -> BareHf | BareVllm:
+    """Start `hf` or `vllm` without pool or actor."""
+    if engine == "vllm":
+        return BareVllm(setup, num_threads)
+    return BareHf(setup)
 
 
 def _num_tokens(groups: Any) -> int:

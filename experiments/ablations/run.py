@@ -7,24 +7,30 @@ python experiments/ablations/run.py [--questions gamma length merge] [--seeds 0 
 """
 
 import argparse
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 from matrix import QUESTIONS, RUNS, runs_of
 
+from mgpo.config.errors import Interrupted
+from mgpo.pipeline.launch import run_process
+
 TINY = Path("experiments/tiny")
 PIPELINE = Path("runs/tiny_pipeline")
-PIPELINE_QUESTIONS = {"length", "merge"}
-"""Those that start from the tiny pipeline's models."""
+FROM_PIPELINE = {
+    "length": ("rl_math/final", "filter_math/rows.jsonl", "data/heldout_math.jsonl"),
+    "merge": ("sft_broad/final", "merge_broad", "data/heldout_math.jsonl"),
+}
+"""What a question takes from the tiny pipeline."""
 
 
 def main() -> int:
     """Make what is missing; return the exit code of the first run that fails."""
     args = _parse_args()
-    if PIPELINE_QUESTIONS & set(args.questions) and not (PIPELINE / "rl_math/final").exists():
-        sys.exit(f"error: {PIPELINE}/rl_math/final is missing; first: mgpo pipeline {TINY}/")
+    needed = [PIPELINE / file for name in args.questions for file in FROM_PIPELINE.get(name, ())]
+    if absent := [str(path) for path in needed if not path.exists()]:
+        sys.exit(f"error: missing: {', '.join(absent)}; first: mgpo pipeline {TINY}/")
     if "gamma" in args.questions:
         _make_warm_start()
     runs = [run for name in args.questions for run in runs_of(name, args.seeds)]
@@ -44,15 +50,20 @@ def main() -> int:
 def _make_warm_start() -> None:
     if (RUNS / "warm_start" / "final").exists():
         return
-    prepare = [sys.executable, str(TINY / "prepare.py"), "--output", "runs/tiny"]
-    subprocess.run(prepare, check=True)
-    code = _mgpo("sft", str(TINY / "sft.yaml"), f"run.dir={RUNS}", "run.name=warm_start")
+    code = _python(str(TINY / "prepare.py"), "--output", "runs/tiny")
+    code = code or _mgpo("sft", str(TINY / "sft.yaml"), f"run.dir={RUNS}", "run.name=warm_start")
     if code != 0:
         sys.exit(code)
 
 
 def _mgpo(*arguments: str) -> int:
-    return subprocess.run([sys.executable, "-m", "mgpo", *arguments]).returncode
+    return _python("-m", "mgpo", *arguments)
+
+
+def _python(*arguments: str) -> int:
+    """Run to the end and return the exit code; a signal reaches the run, which saves its state."""
+    code, _ = run_process([sys.executable, *arguments], "the run")
+    return code if code >= 0 else 1
 
 
 def _parse_args() -> argparse.Namespace:
@@ -63,4 +74,7 @@ def _parse_args() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except Interrupted:
+        sys.exit(130)

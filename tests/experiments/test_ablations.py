@@ -17,7 +17,7 @@ FOLDER = ROOT / "experiments" / "ablations"
 def modules(monkeypatch):
     monkeypatch.setattr(sys, "path", [str(FOLDER), *sys.path])
     yield [importlib.import_module(name) for name in ("matrix", "report")]
-    for name in ("matrix", "report"):
+    for name in ("matrix", "report", "run"):
         sys.modules.pop(name, None)
 
 
@@ -84,6 +84,16 @@ def test_runs_are_made_seed_by_seed_and_done_ones_are_known(modules, monkeypatch
     ]
     (runs[0].folder / "final").mkdir(parents=True)
     assert [run.is_done for run in runs[:2]] == [True, False]
+
+
+def test_what_the_pipeline_has_not_made_is_named(modules, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["run.py", "--questions", "merge"])
+    (tmp_path / "runs/tiny_pipeline/sft_broad/final").mkdir(parents=True)
+    with pytest.raises(SystemExit) as stop:
+        importlib.import_module("run").main()
+    assert "runs/tiny_pipeline/merge_broad" in str(stop.value.code)
+    assert "sft_broad" not in str(stop.value.code)
 
 
 @pytest.mark.parametrize("question", ["gamma", "length", "merge"])
